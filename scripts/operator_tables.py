@@ -9,7 +9,7 @@ from sdk.backends.registry import backends
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "generated" / "backend-operators.md"
 DIALECT = ("aten.", "dim_order_ops.", "quantized_decomposed.")
-"""The namespaces of the edge dialect. A table may have other operators, which a backend makes of several calls."""
+"""The namespaces of the edge dialect. A table may have other operators, which a backend fuses from several calls."""
 
 HEAD = """# Operators of the backends
 

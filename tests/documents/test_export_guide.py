@@ -353,7 +353,7 @@ def test_inputs_and_outputs_without_memory():
 
 
 def test_pools_of_ones_own():
-    """MEM-10: operators' results where the pass wants them."""
+    """MEM-10: operators' results where the pass places them."""
     x = torch.ones(4)
     program = exir.to_edge(export(MulAdd(), (x, x))).to_executorch(
         exir.ExecutorchBackendConfig(memory_planning_pass=CustomPoolMemoryPlanningPass(memory_planning_algo=greedy))

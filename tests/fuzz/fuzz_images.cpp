@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer target for descriptions of what a processor makes of pictures: see README.md.
+// libFuzzer target for descriptions of how a processor prepares pictures: see README.md.
 #include <cstddef>
 #include <cstdint>
 

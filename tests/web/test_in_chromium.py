@@ -145,7 +145,7 @@ def test_canvases_bitmaps_frames_and_sound_become_tensors(chromium: Browser) -> 
 
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "not_isolated"])
 def test_a_language_model_answers_as_eager_does(chromium: Browser, isolated: bool) -> None:
-    """tests/data/make_language_model.py makes the model, and says what eager mode makes of the prompt."""
+    """tests/data/make_language_model.py makes the model, and has eager mode's text for the prompt."""
     with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION if isolated else {}) as address:
         chromium.open(address + "chromium.html")
         found = chromium.evaluate("""(async () => {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Vela makes of this SDK's TOSA files and of the original's, for the same models: cycles, SRAM and commands of an
+"""Vela's results for this SDK's TOSA files and the original's, for the same models: cycles, SRAM and commands of an
 Ethos-U55-128, and the CPU time of the two lowerings.
 
 PYTHONPATH=.cache/arm-packages python backends/arm/bench/ethos_u.py [MODEL ...]

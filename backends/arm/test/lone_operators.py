@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of one operator, and what a quantizer with a global configuration makes of them. Usage, in the original's
+"""Models of one operator, and the result of a quantizer with a global configuration. Usage, in the original's
 environment: ``python lone_operators.py OUT.json``."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the reader of VGF files makes of files; test_vgf_file.py compiles it with sanitizers.
+// Prints what the reader finds in VGF files; test_vgf_file.py compiles it with sanitizers.
 //
 //   print_vgf FILE...            a line of JSON for each: the contents, or the error and its message
 //   print_vgf --damage N FILE    reads the file N times, each time with other damages, and every byte of what was read;

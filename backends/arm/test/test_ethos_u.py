@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ethos-U ahead of time: options, quantizer, TOSA files with its operators, and what Vela makes of them."""
+"""Ethos-U ahead of time: options, quantizer, TOSA files with its operators, and Vela's output for them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the backend, of one load, and of the export, as one set of OpenVINO's properties.
+// Merges the options of the backend, of one load and of the export into OpenVINO's properties.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ TOLERANCE = 1e-5
 
 @pytest.fixture
 def check(oracle: Callable[..., None], tmp_path: Path) -> Callable[..., None]:
-    """Compares all four runs of models with eager. The original wants the path of the library, not of its folder. It
+    """Compares all four runs of models with eager. The original expects the path of the library, not of its folder. It
     leaves OpenVINO its defaults, which quantise activations on CPUs with VNNI and compute in bfloat16 where there is
     any: its process is held to AVX2, which has neither."""
 

@@ -63,7 +63,8 @@ def _eager(model: Path, dtype: torch.dtype = torch.float32, **options: Any) -> t
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("fp32", 1e-4), ("fp16", 2e-2)])
 def test_the_image_is_that_of_diffusers(dtype: str, tolerance: float, model: Path, tmp_path: Path) -> None:
-    """ECO-05: text encoder, UNet and VAE decoder in OpenVINO make the image that diffusers makes of the same seed."""
+    """ECO-05: text encoder, UNet and VAE decoder in OpenVINO generate the image that diffusers generates from the same
+    seed."""
     command = ["--model_id", str(model), "--output_dir", str(tmp_path), "--device", "CPU", "--dtype", dtype, *SIZE]
     assert export_lcm.main(command) == 0
     for name in openvino_lcm.PROGRAMS:

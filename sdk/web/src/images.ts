@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures: their pixels, and the tensors that the runtime makes of them.
+// Pictures: their pixels, and the tensors that the runtime computes from them.
 import { checkOptions, ExecuTorchError } from "./errors.js";
 import type { Native } from "./native.js";
 import { ScalarType } from "./scalar_type.js";

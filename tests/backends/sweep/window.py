@@ -21,7 +21,8 @@ def image(*shape: int, is_last: bool = False) -> Tensor:
 
 
 def images() -> list[Tensor]:
-    """Channels and widths around vectors and runs, in both orders, with one channel, one pixel or no batch."""
+    """Images in both memory formats, with numbers of channels and widths around the sizes of vectors; also one channel,
+    one pixel, and images without a batch."""
     shapes = [(1, c, 6, 7) for c in (1, *VECTORS[:12], *around(POOL_RUN))]
     shapes += [(1, 2, 4, width) for width in (2, *VECTORS, *around(2 * POOL_RUN))]
     shapes += [(2, 3, 14, 15), (3, 1, 8, 8), (1, 5, 2, 2)]

@@ -116,7 +116,7 @@ def test_sound_that_is_not_a_multiple_of_the_window(tmp_path: Path, fixed: bool,
 
 
 def test_texts_that_the_limit_cuts(tmp_path: Path) -> None:
-    """The next window begins at the last time: each word is heard, whatever the limit."""
+    """The next window begins at the last time: each word is heard with every limit."""
     runner = runner_of(tmp_path, [TWO_PARTS, ONE_PART, SILENCE], **TIMES)
     sound = sound_of(SECOND, {round(0.4 * SECOND): 1, round(0.8 * SECOND): 2})
     for count in (4, 5, 6, 7, 8, 9):

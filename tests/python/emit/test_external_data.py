@@ -190,7 +190,7 @@ def test_methods_share_weights(tmp_path: Path) -> None:
 
 
 def test_programs_share_a_file(tmp_path: Path) -> None:
-    """PTD-20: two programs, one file; and two files that agree become one."""
+    """PTD-20: two programs share a file; two files with equal data become one."""
     net, head = Net(), Head(Net())
     for name in ("net", "head"):
         (tmp_path / name).mkdir()

@@ -272,7 +272,7 @@ def test_a_payload_that_is_none():
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(PAYLOAD) - 1), st.binary(max_size=3))
 def test_damaged_payloads(position, inserted):
-    """Bytes of a file: whatever is wrong with them is an error, not a crash."""
+    """Damaged bytes of a file are an error, not a crash."""
     damaged = (PAYLOAD[:position] + inserted + PAYLOAD[position + 1 :])[: len(PAYLOAD)]
     try:
         load_with(damaged)

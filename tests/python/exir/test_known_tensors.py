@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensors that are known when a program is compiled: those that operators make of numbers, and expanded ones."""
+"""Tensors that are known when a program is compiled: those that operators compute from numbers, and expanded ones."""
 
 from __future__ import annotations
 

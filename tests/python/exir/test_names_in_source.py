@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Serialised programs whose names mean something else in the source that torch makes of them: methods of modules, the
-module itself, objects. And errors that would take memory."""
+"""Serialised programs whose names mean something else in the source that torch generates from them: methods of modules,
+the module itself, objects. And errors that would take memory."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def cached_int8(operator: bool) -> Transformer:
 @pytest.mark.parametrize("quantized", [False, True], ids=["float", "int8"])
 @OPERATOR
 def test_local_and_global_attention(operator: bool, quantized: bool):
-    """LE-09: the first layer sees the last 7 tokens, the second all, whatever the calls; the cache holds no more."""
+    """LE-09: the first layer sees the last 7 tokens, the second all; the cache holds no more."""
     reference = small()
     reference.layers[0].attention.window = Window(7)
     model = cached(operator)

@@ -41,7 +41,7 @@ def cached(reference: Transformer, **fields: Any) -> Transformer:
 @pytest.mark.parametrize("operator", [False, True], ids=["", "of_our_operator"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_rings_see_the_last_tokens(kind: str, operator: bool):
-    """LE-09: the first layer sees the last 7 tokens, the others all, whatever the calls."""
+    """LE-09: the first layer sees the last 7 tokens, the others all for calls of any length."""
     reference = small()
     reference.layers[0].attention.window = Window(7)
     model = cached(reference, use_sdpa_with_kv_cache_op=operator)

@@ -169,7 +169,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     ids=["cache", "chunks", "one-by-one", "full-logits", "no-cache", "no-cache-full-logits"],
 )
 def test_greedy_tokens_equal_eager(tmp_path: Path, settings: dict[str, Any], expected: list[int]):
-    """LR-08: 64 tokens, whatever the program takes in a call."""
+    """LR-08: generates 64 tokens with programs of any length of a call."""
     model = make(tmp_path, **settings)
     runner = TextLLMRunner(str(model), str(write_tokenizer(tmp_path / "tokenizer.json")))
     pieces: list[str] = []

@@ -169,7 +169,7 @@ def test_the_program_takes_the_caches():
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("style", ["shift_pointer", "smart_mask"])
 def test_caches_and_masks_show_the_last_tokens(style: str, transpose: bool):
-    """Places that the mask shows hold the last 16 tokens, whatever the lengths of updates."""
+    """The positions that the mask shows hold the last 16 tokens for updates of any length."""
     for lengths in ([3] * 12, [1] * 20, [16, 1, 20, 2], [7, 9, 8]):
         cache, mask, at = torch.full((1, 16, 1), -1), StaticAttentionMask(2, 16, style, -9.0), 0
         for length in lengths:

@@ -163,9 +163,7 @@ def test_other_forms_of_the_same_models(name: str, text: str, content: str, call
     ],
 )
 def test_calls_that_are_not_whole_are_errors(name: str, text: str) -> None:
-    with pytest.raises(
-        ExecuTorchError, match=r"the call of a tool is not whole: at byte [0-9]+ of the answer, expected"
-    ):
+    with pytest.raises(ExecuTorchError, match=r"the tool call is incomplete: at byte [0-9]+ of the answer, expected"):
         parse_tool_calls(text, name)
 
 

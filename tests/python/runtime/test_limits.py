@@ -31,7 +31,7 @@ def mapped() -> bytes:
 
 
 def without_end(program: bytes) -> bytes:
-    """The program with jumps that begin anew whatever the loops have counted."""
+    """The program, with jumps that start each loop again, with any count."""
     file = deserialize_pte_binary(program)
     plan = file.program.execution_plan[0]
     plan.values.append(schema.EValue(schema.Bool(bool_val=False)))

@@ -266,7 +266,8 @@ Error Graph::make_session(Compiled& made) const {
   points.resize(count);
   for (const arm::BindPoint& point : points) {
     ET_CHECK_OR_RETURN_ERROR(point.takes == arm::kMemoryObject, NotSupported,
-                             "VGF: the driver wants an object of the type %u for a session", point.takes);
+                             "VGF: the driver requires a session object of type %u, which is not supported",
+                             point.takes);
     for (uint32_t object = 0; object < point.num_objects; ++object) {
       arm::SessionMemoryInfo of;
       of.session = session;

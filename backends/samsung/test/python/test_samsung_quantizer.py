@@ -121,7 +121,7 @@ def test_activations_are_fused() -> None:
 
 
 def test_a_sigmoid_has_its_range() -> None:
-    """From 0 to 1, whatever is calibrated."""
+    """Its range is 0 to 1 for all calibration data."""
     scheme = quantized(Function(torch.sigmoid), (torch.tensor([-9.0, 0.0, 9.0]),))
     assert scales_of(scheme, "aten.sigmoid.default") == {(1 / 256, -128)}
     torch.testing.assert_close(scheme(torch.tensor([-9.0, 0.0, 9.0])), torch.tensor([0, 0.5, 255 / 256]))

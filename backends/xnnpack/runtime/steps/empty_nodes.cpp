@@ -86,7 +86,7 @@ class FillStep final : public Step {
   const size_t elements_;
 };
 
-/// Concatenation of tensors of which some are empty.
+/// Concatenates tensors; some are empty.
 class JoinStep final : public Step {
  public:
   JoinStep(Shape out, size_t axis, size_t element_size)

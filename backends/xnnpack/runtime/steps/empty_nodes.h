@@ -18,8 +18,9 @@ namespace xnnpack {
 /**
  * Lets a runtime compute while some of its values are empty, that is, have no elements; XNNPACK's operators refuse
  * empty tensors. Nodes that compute only empty values do not run. Nodes that compute other values from empty ones
- * give what PyTorch does: a sum and a product of matrices are 0, a mean is NaN, concatenation leaves the empty tensors
- * out, and padding is all of a padded tensor, also of one that a convolution reads. The destructor restores the nodes.
+ * give what PyTorch does: a sum and a matrix multiplication are 0, a mean is NaN, concatenation leaves the empty
+ * tensors out, and a padded tensor, also one that a convolution pads, holds padding only. The destructor restores the
+ * nodes.
  */
 class EmptyNodes final {
  public:
@@ -32,7 +33,7 @@ class EmptyNodes final {
    * Replaces the nodes, and sets the shapes of the values that nodes compute. Those of the inputs must be set. Reshape
    * the runtime afterwards, and again after the destructor.
    *
-   * @retval Error::NotSupported (logged) an operator has a result from empty tensors that is not known here.
+   * @retval Error::NotSupported (logged) the result of an operator for empty tensors is not implemented.
    */
   runtime::Error replace(const std::vector<ShapeRule>& rules, const std::vector<Shape>& shapes);
 
@@ -41,7 +42,7 @@ class EmptyNodes final {
 
   /// Keeps a node, and leaves it without operators.
   xnn_operator_data& keep(size_t node);
-  /// Makes a node compute its result from tensors of which some are empty.
+  /// Makes a node compute its result if some of its operands are empty.
   runtime::Error compute(size_t node);
 
   const xnn_runtime_t runtime_;

@@ -346,7 +346,7 @@ def test_a_hidden_state_that_nothing_reads_is_no_result() -> None:
 
 
 class WrittenGru(nn.Module):
-    """A cell that is written out, which also yields what `also` makes of its gates."""
+    """A cell that is written out, which also returns the result of `also` for its gates."""
 
     def __init__(self, also: Callable[..., torch.Tensor] | None = None, order: str = "rzn") -> None:
         super().__init__()

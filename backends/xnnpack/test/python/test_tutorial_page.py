@@ -118,7 +118,7 @@ def test_lowering_a_quantized_model(mobilenet_v2: torch.nn.Module, is_per_channe
         edge.to_executorch().write_to_file(file)
     assert (tmp_path / "qs8_xnnpack_mobilenetv2.pte").stat().st_size < 4_000_000  # of 3.5 million weights
     result = run(tmp_path / "qs8_xnnpack_mobilenetv2.pte", SMALL)
-    # Decibels over the difference; near what quantised eager computes, whatever that is from the float model.
+    # The signal-to-noise ratio in dB to quantised eager, which may itself differ from the float model.
     assert compute_error(quantized(*SMALL), result) > 30
 
 

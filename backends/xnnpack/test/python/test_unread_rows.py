@@ -191,7 +191,7 @@ def test_other_parts_are_left(name: str) -> None:
 
 
 def test_every_other_place_is_left() -> None:
-    """XNNPACK does not support it; this is what the exporter makes of the whole model."""
+    """XNNPACK does not support it; this is the graph that the exporter writes for the whole model."""
     exported = export(Call(lambda self, x: x.softmax(-1)[:, 1::2]), (ROWS,))
     before = to_edge_transform_and_lower(exported).exported_program()
     assert names(without_unread(before)) == names(before)

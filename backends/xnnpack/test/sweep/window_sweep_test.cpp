@@ -114,7 +114,8 @@ xnn_status define(const Case& of, const LayerValues& values) {
 }
 
 /// Runs a convolution on two images of each height and width.
-/// @param special Whether there are runs with each of kSpecialNumbers in each channel of a pixel of each image instead.
+/// @param special Instead runs once for each of kSpecialNumbers and each channel, with this number in one pixel of each
+/// image.
 void sweep(const LayerTypes& types, const Case& of, const std::vector<size_t>& heights,
            const std::vector<size_t>& widths, size_t threads = 1, bool special = false) {
   constexpr size_t kBatch = 2;
@@ -242,8 +243,8 @@ TEST_P(XnnpackDepthwiseSweep, EachNumberOfChannels) {
   });
 }
 
-/// NaN and infinity in each channel of a pixel, by filters with zeros, for each number of channels around those for
-/// which other kernels are chosen (XNN-14).
+/// NaN and infinity in each channel of a pixel, with filters that contain zeros. The numbers of channels are those
+/// around which XNNPACK changes the kernel (XNN-14).
 TEST(XnnpackWindowSpecialNumbers, InEachChannel) {
   expect_on_each_processor([] {
     const bool all = sweeps_all();

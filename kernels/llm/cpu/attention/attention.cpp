@@ -36,7 +36,7 @@ class Shares {
       const int64_t seen = p_.is_causal ? std::min(p_.keys, p_.first_position + p_.queries) : p_.keys;
       const int64_t fitting = kPartialFloats / (units * partial_size());
       parts_ = std::max<int64_t>(std::min({seen / kPartKeys, kEnoughUnits / units, fitting}), 1);
-      // Parts of whole vectors and tiles, whatever these are.
+      // The parts are multiples of all vector and tile sizes.
       part_keys_ = parts_ == 1 ? p_.keys : ceil_div(ceil_div(seen, parts_), 64) * 64;
       parts_ = std::max<int64_t>(ceil_div(seen, part_keys_), 1);
     } else {

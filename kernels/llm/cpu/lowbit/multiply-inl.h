@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lane of a vector is an output: each four bytes of activations are multiplied by those columns of the weights of 16
-// outputs, so that nothing is summed across lanes and weights are read in sequence. Where there are products of
-// matrices of bytes, a vector of sums has two outputs of two rows.
+// outputs, so that nothing is summed across lanes and weights are read in sequence. With instructions
+// that multiply matrices of bytes (i8mm), a vector of sums has two outputs of two rows.
 //
 // For the instruction set of HWY_TARGET. Names are those of one source file.
 #pragma once

@@ -18,7 +18,7 @@ T read(const uint8_t* from) {
   return value;
 }
 
-// The numbers of a header. False for one that no packer writes.
+// Reads the numbers of a header. Returns false if no packer writes such a header.
 bool parse(const uint8_t* header, PackedWeights* weights) {
   const uint8_t flags = header[5];
   weights->bits = header[4];

@@ -210,7 +210,7 @@ def _annotate_joint(node: Node, config: QuantizationConfig, accepts: Filter) -> 
 
 def _annotate(part: list[Node], specs: dict[Any, Any], output: Any, accepts: Filter) -> bool:
     """Annotates a part. `specs` has the inputs of its nodes, `output` is for the result of the last node."""
-    # `accepts` decides by the first node: an activation function belongs to the part whatever module it is in.
+    # `accepts` decides by the first node: an activation function belongs to the part, also if it is in another module.
     if not accepts(part[0]) or any(map(is_annotated, part)):
         return False
     for node in part:

@@ -265,7 +265,7 @@ class Sources:
 
 
 def programs_of(record: ETRecord) -> dict[str, ExportedProgram]:
-    """The edge programs of an ETRecord by method; one program is all that there is, whatever its method is called."""
+    """The edge programs of an ETRecord by method; a single program counts for every name of a method."""
     programs = record.edge_dialect_program
     if programs is None:
         return {}

@@ -100,7 +100,7 @@ BOUNDED_RESULTS = _named("sin cos tanh sigmoid hardsigmoid hardtanh erf atan ata
 """Operators with a result that float16 holds, whatever their operands."""
 
 FACTORIES = _named("zeros ones full eye zeros_like ones_like full_like new_zeros new_ones new_full empty scalar_tensor")
-"""Operators with a `dtype` that make a tensor of one number: each reader gets the dtype that it wants."""
+"""Operators with a `dtype` that make a tensor of one number: each reader gets the dtype that it needs."""
 
 
 CASTS = _named("to _to_copy type_as")

@@ -60,8 +60,9 @@ _LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 
 def eager(module: torch.nn.Module, calls: Sequence[ExampleInputs], own: bool = False) -> list[Any]:
     """PyTorch's outputs for calls in sequence; each call begins with the state that the last one left. The module and
-    the inputs are not changed. Without the fast paths, because nn.TransformerEncoder's writes zeros where its mask says
-    padding, and no captured program does. With `own`, the module is the caller's copy, which may change."""
+    the inputs are not changed. PyTorch's fast paths are turned off: that of nn.TransformerEncoder writes zeros at
+    masked positions, which captured programs do not do. With `own`, the module is the caller's copy, which may
+    change."""
     # A model may change its buffers when it runs, but must be captured with their initial values.
     copied = module if own else copy.deepcopy(module)
     return [_call(copied, inputs) for inputs in calls]
@@ -166,8 +167,8 @@ def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
     except Exception as error:
         what = _what_and_where(error, 8 if capturing else 6)
         if hasattr(error, "calls"):
-            advice = ""  # Edge dialect lacks these calls, whatever the backends.
-        if type(error).__name__ == "GuardOnDataDependentSymNode":  # what torch advises is for the code of operators
+            advice = ""  # No backend helps: edge dialect does not have these calls.
+        if type(error).__name__ == "GuardOnDataDependentSymNode":  # torch's advice is for authors of operators
             line = user_line(error) or ""
             advice = _LOOP_ADVICE if _LOOP.search(line) else _BRANCH_ADVICE if _BRANCH.search(line) else advice
         raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error

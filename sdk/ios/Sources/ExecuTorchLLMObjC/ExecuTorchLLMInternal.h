@@ -32,7 +32,7 @@ bool ExecuTorchLLMReceive(const char *text, size_t size, void *context);
                      error:(NSError **)error
                   function:(et_status (^)(et_llm *llm, const et_llm_config *config, et_llm_text _Nullable text,
                                           void *_Nullable context, et_error *_Nullable *_Nonnull failure))function;
-/// What a function of the C interface makes of a text; nil with an error.
+/// The result of a function of the C interface for a text; nil with an error.
 - (nullable NSString *)textOf:(NSString *)given
                         error:(NSError **)error
                      function:(et_status (*)(et_llm *, const char *, const char *_Nullable *_Nonnull,

@@ -4,7 +4,7 @@ import ExecuTorchLLM
 import Foundation
 import XCTest
 
-/// Text from speech. tests/data/make_speech.py makes the programs and says what transformers makes of the sound.
+/// Text from speech. tests/data/make_speech.py makes the programs and has transformers' text for the sound.
 final class AsrTests: XCTestCase {
   private let folder = Corpus.folder.deletingLastPathComponent().appendingPathComponent("speech")
   private let samples = (0..<16 * 200).map { Float($0 * 37 % 256) / 256 }

@@ -4,7 +4,7 @@ import ExecuTorchLLM
 import Foundation
 import XCTest
 
-/// Text from a language model. tests/data/make_language_model.py makes it and says what eager mode makes of the prompt.
+/// Text from a language model. tests/data/make_language_model.py makes it and has eager mode's text for the prompt.
 final class LLMTests: XCTestCase {
   private let program = Corpus.folder.deletingLastPathComponent().appendingPathComponent("language_model.pte").path
   private let prompt = "Once upon a time"

@@ -111,7 +111,7 @@ def test_a_wrong_kernel_is_named(sound: dict[str, Any], number: int, tmp_path: P
     assert [layer["module"] for layer in found["departing"]] == [f"blocks.{number}.activation"]
     first = found["first"]
     assert first["operator"] == "aten.sigmoid.default" and first["line"] == line_of("self.activation(y)")
-    values = torch.tensor(first["expected"]).logit().tanh()  # what tanh makes of that element
+    values = torch.tensor(first["expected"]).logit().tanh()  # tanh of that element
     assert abs(float(values) - first["found"]) < 1e-3
     assert first["backend"] == (default().id if sound["delegated"] else None)
 

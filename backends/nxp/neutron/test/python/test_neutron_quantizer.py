@@ -85,7 +85,7 @@ def scales_of(scheme: Any, name: str) -> set[tuple[Any, ...]]:
 
 
 def test_activation_functions_with_fixed_ranges() -> None:
-    """NXP-08: whatever is calibrated."""
+    """NXP-08: for all calibration data."""
     x = (torch.tensor([[-9.0, 0.0, 9.0]]),)
     assert scales_of(quantized(Function(torch.sigmoid), x), "aten.sigmoid.default") == {(1 / 256, -128)}
     assert scales_of(quantized(Function(torch.tanh), x), "aten.tanh.default") == {(1 / 128, 0)}

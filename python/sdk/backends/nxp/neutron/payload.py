@@ -35,7 +35,7 @@ _MOST: Final = 255  # inputs or outputs
 
 @dataclass(frozen=True)
 class NeutronNodeArtifacts:
-    """What NXP's converter makes of a model: one node and its constants.
+    """The output of NXP's converter for a model: one node and its constants.
 
     Attributes:
         input_names: The inputs of the network, by their names in the model.

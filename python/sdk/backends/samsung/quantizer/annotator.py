@@ -240,7 +240,7 @@ def annotate_batch_norm(node: Node, quant_config: QuantizationConfig) -> None:
 
 @register_annotator([_aten.sigmoid, _aten.sigmoid.default])
 def annotate_sigmoid(node: Node, quant_config: QuantizationConfig) -> None:
-    """The result has the range from 0 to 1, whatever is calibrated."""
+    """The result has the range from 0 to 1 for all calibration data."""
     spec = quant_config.output_activation
     if spec is None or not _is_float(node):
         return

@@ -15,7 +15,7 @@ from sdk.backends.samsung.serialization.enn_graph_schema import DTYPES, QUANTIZE
 from sdk.backends.samsung.serialization.enn_operators import FORMS, SAYS_DTYPE, Form, Given, convolution, expansion
 
 _FLOAT = {"quant_dtype": torch.float32, "scales": [1.0], "zero_points": [0]}
-"""The quantisation of a float tensor where integers begin or end."""
+"""The quantisation parameters of a float tensor beside a QUANTIZE or DEQUANTIZE."""
 
 _ACTIVATIONS = {(0.0, None): "RELU", (0.0, 6.0): "RELU6"}
 """The activation functions that a convolution can include, by their limits."""
@@ -101,7 +101,7 @@ class _Writer:
         return self._define(Value(data.dtype, tuple(data.shape), quantization, data.contiguous()), "CONSTANT")
 
     def _operand(self, call: Call, argument: Ref) -> int:
-        """An operand of a call: one that is quantised where the result is not is made float."""
+        """Returns the operand of a call. If it is quantised and the result is float, dequantises it first."""
         value = self._graph.values[argument.value]
         result = self._graph.values[call.results[0]]
         if value.quantization is None or value.data is not None or result.quantization is not None:
@@ -119,7 +119,7 @@ class _Writer:
         self._op(type, [source], result, {"scales": list(given.scales), "zero_points": list(given.zero_points)})
 
     def _float(self, source: int, shape: tuple[int, ...], given: Quantization) -> int:
-        """A quantised tensor as floats."""
+        """Dequantises a tensor."""
         made = self._define(Value(torch.float32, shape), quant_param=_FLOAT)
         self._conversion("DEQUANTIZE", given, source, made)
         return made
@@ -261,7 +261,7 @@ class _Writer:
         self._op("RESHAPE", [self._id(wide[2])], self._id(call.results[0]), {"new_shape": list(result.shape)})
 
     def _append(self, value: Value) -> int:
-        """Adds a value to a copy of the graph's."""
+        """Adds a value to the graph, whose copy replaces it. Returns the value's id."""
         self._graph = replace(self._graph, values=[*self._graph.values, value])
         return len(self._graph.values) - 1
 

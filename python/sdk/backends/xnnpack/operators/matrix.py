@@ -39,7 +39,7 @@ def write_weights(
         source: The input of the layer.
         weight: Holds its weights, with the output channels in dimension `channels`.
         permutation: The order of the dimensions in the payload.
-        part: What the payload has of the permuted weights, without a part of the channels.
+        part: The slice of the permuted weights that the payload stores; (): all of them.
     """
     if not writer.in_integers and dynamic_source(source) is None:
         values = get_constant(writer.program, weight)

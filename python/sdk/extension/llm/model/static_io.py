@@ -55,8 +55,9 @@ class StaticAttentionIOManager:
         style: str = "shift_pointer",
         mask_val: float = float("-inf"),
     ) -> None:
-        """`cache_lens`: places of the caches, of all layers or of each. `style`, `mask_val`: as in
-        `StaticAttentionMask`. A model gives logits of all tokens; of hyperparameters, `generate_full_logits` says it.
+        """`cache_lens`: the length of all caches, or one length for each layer. `style`, `mask_val`: as in
+        `StaticAttentionMask`. `config` may be the model, which returns logits of all tokens, or its
+        hyperparameters, whose `generate_full_logits` then says whether the model does.
 
         Raises ValueError for a model without static attention.
         """
@@ -83,7 +84,7 @@ class StaticAttentionIOManager:
 
     @property
     def masks(self) -> dict[int, Tensor]:
-        """The mask for caches of so many places."""
+        """The mask for caches of this length."""
         return {length: mask.tensor for length, mask in self._masks.items()}
 
     def reset(self) -> None:

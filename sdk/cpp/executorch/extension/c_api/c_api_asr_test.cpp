@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text from speech. tests/data/make_speech.py makes the programs and says what transformers makes of the sound.
+// Text from speech. tests/data/make_speech.py makes the programs and has transformers' text for the sound.
 #include <executorch/extension/c_api/asr.h>
 
 #include <cstdio>

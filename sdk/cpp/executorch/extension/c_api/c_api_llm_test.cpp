@@ -130,7 +130,7 @@ TEST_F(LlmTest, MakesPromptsOfConversations) {
   EXPECT_EQ(prompt, nullptr);
 }
 
-/// The text that transformers makes of the prompt of tests/data/make_multimodal.py.
+/// The text that transformers generates from the prompt of tests/data/make_multimodal.py.
 std::string text_of(const std::string& name) {
   std::ifstream file(std::string(kDataFolder) + "/multimodal/" + name + ".expected");
   std::string text;

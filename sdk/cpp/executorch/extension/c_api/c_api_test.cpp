@@ -19,7 +19,7 @@ using executorch::tests::kDataFolder;
 
 namespace {
 
-/// What `add` makes of 1..6 and tens.
+/// The result of `add` for 1..6 and tens.
 void expect_adds(const Module& module) {
   std::vector<float> x{1, 2, 3, 4, 5, 6};
   std::vector<float> y{10, 20, 30, 40, 50, 60};

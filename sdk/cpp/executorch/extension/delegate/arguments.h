@@ -2,8 +2,8 @@
 /**
  * @file
  * Checks of the arguments of a delegate. Every backend calls these, so that a fault has the same error code in all of
- * them: Error::InvalidProgram where the program is wrong whatever its caller does, which is the number of arguments,
- * and Error::InvalidArgument where an argument does not fit, as Method::set_input() returns. Each failure is logged.
+ * them: Error::InvalidProgram for a wrong number of arguments, which only the program determines, and
+ * Error::InvalidArgument for an argument that does not fit, as from Method::set_input(). Each failure is logged.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Norms in int32. Results differ from those of floats by at most one step in int8, and by a few in int16.
 
-Sums over a row are exact. What depends on a row alone, its reciprocal or its root, is computed with a mantissa and an
-separate exponent (`fixed_point`), so that rows of any size lose nothing.
+Sums over a row are exact. The reciprocal or root of a row is computed with a mantissa and a separate exponent
+(`fixed_point`), so that rows of any size keep their precision.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
 _MOST_CENTRED, _MOST_SQUARED = 1 << 16, 1 << 14  # elements of int8 whose squares add up to less than 2^30
-_SPARE = 14  # bits of a square of wide numbers that are added apart, and of the number of these
+# Low bits of the squares of wide numbers, which are summed separately; also the bits of the number of squares.
+_SPARE = 14
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of `size` integers, less a number that is close to their mean.
+    """Rows of `size` integers, minus an integer close to their mean.
 
     Attributes:
         values: [rows, size], int32.
-        total: Their sum, [rows, 1]; at most half of the size. None: nothing was subtracted, nor is a mean.
+        total: Their sum, [rows, 1]; at most half of the size. None if no mean is subtracted.
     """
 
     values: Value
@@ -55,7 +56,7 @@ def _sum_of_squares(b: Builder, values: Value) -> Value:
 
 
 def _even_mantissa(b: Builder, q: Value) -> tuple[Value, Value]:
-    """r and q * 2^2r, which has 30 or 31 bits; 0 becomes 1 before."""
+    """Returns r and q * 2^2r, where r is chosen so that the product has 30 or 31 bits. A q of 0 counts as 1."""
     q = b.maximum(q, 1)
     room = b.shift_right(headroom(b, q), 1)
     return room, b.shift_left(q, b.shift_left(room, 1))
@@ -65,7 +66,7 @@ def _normalized(b: Builder, rows: _Rows, epsilon: float) -> Value:
     """(x - mean) / sqrt(variance + epsilon) in units of sqrt(size) * 2^-28.5, `epsilon` in squares of a step.
 
     With c = x - total / size, the squares of a row add up to q = sum(x * x) - total * total / size + size * epsilon,
-    and the result is c * sqrt(size / q). Of q there are at least 28 bits: q * 2^n, with an even n. The mean is less
+    and the result is c * sqrt(size / q). q is kept with at least 28 bits, as q * 2^n with an even n. The mean is less
     than half a step, so that at most half of the sum of the squares is subtracted.
     """
     size = rows.size
@@ -219,8 +220,8 @@ def rms_norm(call: IntegerCall) -> Value:
 
 @lowers_integers("aten.linalg_vector_norm.default")
 def vector_norm(call: IntegerCall) -> Value:
-    """The root of q, a sum of squares: with m = q * 2^2r it is m / sqrt(m / 2^31) * 2^(-15.5 - r). With int16, it has
-    five bits below a step; the largest operand has 32,767 steps."""
+    """The root of q, a sum of squares: with m = q * 2^2r it is m / sqrt(m / 2^31) * 2^(-15.5 - r). With int16, the
+    result has five bits below one quantisation step; operands have up to 32,767 steps."""
     if call["ord"] != 2:
         raise UnsupportedError(f"its order is {call['ord']}; 2 is lowered")
     b, sizes = call.b, call.shape_of("self")

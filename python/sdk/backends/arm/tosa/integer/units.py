@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Units: what PT2E means by one quantised operator.
+"""Units: the nodes with which PT2E expresses one quantised operator.
 
 Its operands are dequantised, and its result, after an activation function that only limits it, is quantised. A unit is
-lowered to integers as a whole; the floats in it exist nowhere. A comparison is a unit alone: its result is bool. So is
-a position. A softmax may read its operand with a mask: a choice, or a sum with a constant.
-"""
+lowered to integers as a whole; its floats are never computed. A comparison is a unit without a quantised result,
+because its result is bool; so is argmax, whose result is an index. A softmax may include the mask of its operand: a
+`where`, or a sum with a constant. """
 
 from __future__ import annotations
 

@@ -112,7 +112,9 @@ def _transposed(call: Call, value: Value) -> Value:
     pads = [(-before, extra - before) for before, extra in zip(padding, more, strict=True)]
     for pair, size in zip(pads, kernel, strict=True):
         if min(pair) <= -size or max(*pair, size) > MOST:
-            raise UnsupportedError(f"its padding is {-min(pair)} and its kernel {size}: TOSA wants a smaller padding")
+            raise UnsupportedError(
+                f"its padding is {-min(pair)} and its kernel {size}: TOSA requires a smaller padding"
+            )
     attributes = {"out_pad": [each for pair in pads for each in pair], "stride": stride}
     sizes = [*call.shape[2:], 1][:2]
     return _in_groups(

@@ -25,7 +25,7 @@ def _rows(call: Call, values: Value, indices: Value) -> Value:
 
 
 def _indices(call: Call, value: Value, size: int) -> Value:
-    """Indices without negative ones, which count from the end. Computed ones are corrected as int32."""
+    """Replaces negative indices, which count from the end. Indices that the program computes are corrected in int32."""
     if value.dtype != DType.INT32:
         raise UnsupportedError("its indices are not integers")
     if value.constant is not None:

@@ -38,7 +38,7 @@ def _attributes(found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> dic
     for window, pair in zip(found, pads, strict=True):
         if max(pair) >= window.kernel:
             raise UnsupportedError(
-                f"its padding is {max(pair)} and its kernel {window.kernel}: TOSA wants a smaller padding"
+                f"its padding is {max(pair)} and its kernel {window.kernel}: TOSA requires a smaller padding"
             )
     return {
         "kernel": [window.kernel for window in found],

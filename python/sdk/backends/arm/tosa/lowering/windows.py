@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The arithmetic of windows, which convolutions and pools share.
 
-TOSA wants that windows, with the padding, end exactly where the input ends. PyTorch leaves the rest of the input
+TOSA requires that windows, with the padding, end exactly where the input ends. PyTorch leaves the rest of the input
 unread, or with `ceil_mode` reads beyond it. So the padding after the input follows from the size of the result; where
 it is negative, the end of the input is cut off.
 """

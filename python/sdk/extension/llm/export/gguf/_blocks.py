@@ -243,7 +243,7 @@ FORMATS = {
 
 
 def groups_of(raw: Tensor, format: BlockFormat) -> Groups:
-    """The numbers of a matrix. `raw`: uint8 [rows, bytes of a row]. q has a row a row, scale and minimum as well; the
+    """The numbers of a matrix. `raw`: uint8 [rows, bytes of a row]. q, scale and minimum have one row for each row; the
     factors of products are [rows, blocks of a row, 1 or 2]."""
     decoded = format.decode(raw.reshape(-1, format.bytes))
     rows, products = len(raw), decoded.products

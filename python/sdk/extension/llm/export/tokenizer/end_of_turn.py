@@ -20,14 +20,14 @@ _VARIABLES: tuple[dict[str, Any], ...] = ({}, {"tools": [], "functions": "", "da
 def end_of_turn(template: str, added_tokens: Iterable[Mapping[str, Any]], eos_token: str = "") -> int | None:
     """The id of the token that a template writes after an answer; None if it writes no token there.
 
-    `added_tokens` have the form of a `tokenizer.json`, `eos_token` is the text of the token that ends a text. None also
-    for a template that refuses a plain conversation.
+    `added_tokens` have the form of a `tokenizer.json`, `eos_token` is the text of the token that ends a text. Returns
+    None, too, if the template rejects a plain conversation.
     """
     from sdk.extension.llm.runner import ChatTemplate
 
     tokens = {str(token["content"]): int(token["id"]) for token in added_tokens if token.get("content")}
-    # A template that writes nothing behind the last answer may still write what follows it. Some take a content of
-    # parts only.
+    # A template that writes nothing after the last answer may still write the token when another turn follows. Some
+    # templates accept only lists of parts as content.
     for count, parts, more in product((2, 3), (False, True), _VARIABLES):
         messages = [
             {"role": role, "content": [{"type": "text", "text": text}] if parts else text}

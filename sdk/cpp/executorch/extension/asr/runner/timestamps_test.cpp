@@ -79,7 +79,7 @@ TEST_F(TimestampsTest, Parts) {
   ASSERT_EQ(found.parts.size(), 1U);
   EXPECT_EQ(found.parts[0].end, 960);
   EXPECT_EQ(parts_of({6, 1}, times(), 4000, true).parts[0].end, 4000);
-  // A time beyond the window, or none of its own, does not end the sound early or never.
+  // A time beyond the window, or a missing one, ends the sound at the right place.
   EXPECT_EQ(parts_of({6, 1, 9, 9}, times(), 400, true).next, 400);
   EXPECT_EQ(parts_of({6, 1, 6, 6}, times(), 4000, true).next, 4000);
 }

@@ -28,7 +28,7 @@ inline constexpr auto kAudioEncoderMethod = "audio_encoder";
 inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
 inline constexpr auto kTextModelMethod = "text_decoder";
 
-/// Beyond the original: what a processor makes of a picture of any size, as JSON; see image_preparation.h.
+/// Beyond the original: how a processor turns a picture of any size into tensors, as JSON; see image_preparation.h.
 inline constexpr auto kImageProcessor = "get_image_processor";
 /// Beyond the original: text_decoder for a picture whose positions all see each other, over the same cache.
 inline constexpr auto kPictureDecoderMethod = "picture_decoder";

@@ -79,7 +79,7 @@ class SecondLikeliest final : public llm::LogitProcessor {
   }
 };
 
-/// What the program and the two classes make of the prompt.
+/// The text that the program and the two classes generate from the prompt.
 std::string expected(int count) {
   Module module(LANGUAGE_MODEL);
   std::vector<int64_t> tokens;

@@ -116,13 +116,13 @@ std::string CallReader::name() {
 }
 
 Error CallReader::fail(const char* expected) const {
-  ET_LOG(Error, "the call of a tool is not whole: at byte %zu of the answer, expected %s, found \"%s\"", position_,
+  ET_LOG(Error, "the tool call is incomplete: at byte %zu of the answer, expected %s, found \"%s\"", position_,
          expected, std::string(rest().substr(0, 40)).c_str());
   return Error::InvalidArgument;
 }
 
 CallReader::Document CallReader::json() {
-  // In place, because yyjson copies all of the rest otherwise, for each value.
+  // Parses in place: otherwise yyjson would copy the rest of the text for each value.
   constexpr yyjson_read_flag kFlags = YYJSON_READ_STOP_WHEN_DONE | YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_INSITU;
   Document found(yyjson_read_opts(&copy_[position_], rest().size(), kFlags, nullptr, nullptr), yyjson_doc_free);
   if (found) {
@@ -197,7 +197,7 @@ bool CallReader::escaped_value(std::string& json, int depth) {
     const size_t begin = position_;
     const std::string_view value = until(kEscape);
     if (begin + value.size() == text_.size()) {
-      fail("<escape> behind a text");
+      fail("<escape> after a string");
       return false;
     }
     write_json_string(value, json);

@@ -47,7 +47,7 @@ struct ParsedAnswer {
 };
 
 /// Separates the calls in an answer from its text. An answer without calls is text. InvalidArgument, after a log line
-/// that says where, if a call has begun that is not whole or not JSON, as when a limit cut the answer. Bytes that are
+/// that says where, if a call is incomplete or not JSON, for example because a limit cut the answer. Bytes that are
 /// not UTF-8 are read as U+FFFD.
 runtime::Result<ParsedAnswer> parse_tool_calls(const std::string& answer, ToolCallFormat format);
 

@@ -88,7 +88,7 @@ class StreamDecoder {
   Result<std::string> push(uint64_t token);
   /// Returns the bytes of an unfinished character as U+FFFD. The next token begins a new text.
   std::string finish();
-  /// The bytes of a character that is not whole yet: at most three.
+  /// The first bytes of an incomplete character: at most three.
   const std::string& unfinished() const { return pending_; }
 
  private:
