@@ -35,7 +35,7 @@ def plan(graph: GpuGraph, views_share: bool) -> int:
     With `views_share`, a result that has the elements of its operand in the same order shares the operand's memory. The
     runtime recognises this and copies nothing. Otherwise a call's results share no memory with its operands. Buffers
     and textures share none either, as their sizes in memory differ from device to device. Results keep their memory to
-    the end. """
+    the end."""
     last: dict[Tensor, int] = {}
     for index, call in enumerate(graph.calls):
         for tensor in tensors_of([*call.args, call.result]):

@@ -4,7 +4,7 @@
 Its operands are dequantised, and its result, after an activation function that only limits it, is quantised. A unit is
 lowered to integers as a whole; its floats are never computed. A comparison is a unit without a quantised result,
 because its result is bool; so is argmax, whose result is an index. A softmax may include the mask of its operand: a
-`where`, or a sum with a constant. """
+`where`, or a sum with a constant."""
 
 from __future__ import annotations
 
