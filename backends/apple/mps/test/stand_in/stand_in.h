@@ -57,6 +57,10 @@ auto raising(Function &&function) {
   }
 }
 
+/// Makes the linker take the category with the operations that move elements out of the static library: a category has
+/// no symbol that a reference could name.
+void link_movement();
+
 }  // namespace stand_in
 
 @interface MPSGraphTensor (StandIn)
@@ -70,6 +74,10 @@ auto raising(Function &&function) {
 @end
 
 @interface MPSGraph (StandIn)
+/// Appends a step. `name` is written to the log.
+- (MPSGraphTensor *)add:(const std::string &)name
+               operands:(const std::vector<MPSGraphTensor *> &)operands
+                compute:(const stand_in::Compute &)compute;
 - (std::vector<stand_in::Array>)evaluate:(NSArray *)targets feeds:(NSArray *)feeds data:(NSArray *)data;
 @end
 

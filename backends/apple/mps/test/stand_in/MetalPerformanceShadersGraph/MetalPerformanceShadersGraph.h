@@ -305,7 +305,9 @@ STAND_IN_SINCE(11.0, 14.0)
                      zeroPointTensor:(MPSGraphTensor *)zeroPointTensor
                             dataType:(MPSDataType)dataType
                                 name:(NSString *)name STAND_IN_SINCE(15.0, 18.0);
+@end
 
+@interface MPSGraph (MPSGraphTensorShapeOps)
 - (MPSGraphTensor *)castTensor:(MPSGraphTensor *)tensor toType:(MPSDataType)type name:(NSString *)name;
 - (MPSGraphTensor *)reshapeTensor:(MPSGraphTensor *)tensor withShape:(MPSShape *)shape name:(NSString *)name;
 - (MPSGraphTensor *)transposeTensor:(MPSGraphTensor *)tensor
