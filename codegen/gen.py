@@ -157,7 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="FILE",
-        help="which function implements which operator; of an operator in several files the first one's kernels count",
+        help="which function implements which operator; if several files have an operator, the first one counts",
     )
     add(
         "--custom-ops-yaml",

@@ -178,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="FILE",
-        help="says which function implements an operator; of an operator in several files the first one's counts",
+        help="says which function implements an operator; if several files have an operator, the first one counts",
     )
     parser.add_argument(
         "--sources", type=Path, action="append", default=[], metavar="FOLDER", help="print the files that they need"

@@ -28,7 +28,7 @@ def _seed(name: str) -> None:
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
     if isinstance(collector, pytest.Module) and "\nimport torch\n" in collector.path.read_text(encoding="utf-8"):
-        import torch  # noqa: F401  (its first seed is another one in each process)
+        import torch  # noqa: F401  (its first seed differs in each process)
     _seed(collector.name)
 
 

@@ -78,7 +78,8 @@ class Call {
     return all;
   }
 
-  /// The tensors that the registry chooses a kernel by: of a list the first one. Empty if they are too many for a key.
+  /// The tensors that the registry chooses a kernel by; for a list, its first tensor. Empty if there are too many for a
+  /// key.
   std::vector<TensorMeta> key() const {
     std::vector<TensorMeta> metas;
     for (const EValue* value : arguments()) {

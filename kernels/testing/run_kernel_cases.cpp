@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_kernel_cases FILE...: makes the calls of files that sdk.kernels.testing writes, with the kernels that are linked,
-// and says of which the results are not the expected ones. Needs no test framework.
+// and prints those whose results differ from the expected ones. Needs no test framework.
 #include <kernels/testing/kernel_call.h>
 
 #include <executorch/runtime/platform/runtime.h>

@@ -52,7 +52,7 @@ backend_with_sanitizers() {
       ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 "${build}/backends/${folder}/${test}" --gtest_brief=1 || return
   done
 }
-# Of the linkers that are there the fastest one; nothing if it is the compiler's own. A sanitized test links in half the time.
+# The fastest installed linker; nothing if it is the compiler's default. A sanitized test links in half the time.
 fast_linker() {
   local name
   for name in mold lld gold; do

@@ -281,7 +281,7 @@ class Module:
 
 class Package:
     """The package `name` in the folder `root`. `others` has the folders of packages that are not below it: subpackages,
-    and those of which the definitions count, too."""
+    and packages whose definitions count as well."""
 
     def __init__(self, name: str, root: Path, others: dict[str, Path]) -> None:
         self.name = name

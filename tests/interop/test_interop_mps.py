@@ -164,7 +164,7 @@ WRONG = {
     "TestMPSUnitOpTesting.test_mps_backend_partitioner.0": "the program expects .4. and torch.int64",
 }
 """Models that the original lowers wrongly, and what the interpreter says: a delegate returns more tensors than its
-program expects, and another one's first input is a constant of the model that no program gives."""
+program expects, and the first input of another one is a constant of the model, which no program passes."""
 
 FAILS = {
     "TestLinear.test_qd8_fp32_per_token_weight_per_channel_group_int4.0": "not linked with support for mps",

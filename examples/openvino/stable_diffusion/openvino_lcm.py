@@ -119,7 +119,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=4, help="default: 4")
     parser.add_argument("--guidance", type=float, default=8.5, help="how closely to follow the prompt; default: 8.5")
     parser.add_argument("--seed", type=int, help="the same number gives the same image")
-    parser.add_argument("--dtype", choices=sorted(_DTYPES), help="of the programs, which is an error if it is another")
+    parser.add_argument(
+        "--dtype", choices=sorted(_DTYPES), help="the dtype of the programs; a different one is an error"
+    )
     parser.add_argument("--output_dir", type=Path, default=Path("lcm_outputs"))
     parser.add_argument("--filename", default="output.jpg", help="its ending says the format; default: output.jpg")
     parser.add_argument("--tokenizer_path", help="another tokenizer than that beside the programs")

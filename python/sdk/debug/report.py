@@ -156,7 +156,7 @@ def as_text(result: Result) -> str:
         if result.random_weight is not None:
             lines += [
                 "",
-                f"The model's weights, such as {result.random_weight}, are others each time that it is built, so the "
+                f"The model's weights, such as {result.random_weight}, differ each time that it is built, so the "
                 "program has others, too: set a seed where the model is built (torch.manual_seed) and export it again, "
                 "or pass the --etrecord that was saved when the program was exported.",
             ]

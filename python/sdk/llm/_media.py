@@ -92,7 +92,7 @@ def inputs_of(runner: Any, tokens: list[int], images: list[Path], sounds: list[P
 
 
 def _picture(file: Path, model: Path) -> MultimodalInput:
-    """A picture of the size that the program takes: its middle, if the ratio of its sides is another."""
+    """A picture of the size that the program takes: cropped to its middle if the ratio of its sides differs."""
     from sdk.command.programs import load, load_method, slots
     from sdk.extension.llm.runner import make_image_input
     from sdk.run._pictures import PictureOptions, as_input

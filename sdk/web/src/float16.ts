@@ -10,7 +10,7 @@ function roundToEven(value: number): number {
   return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
-/** The bits of the nearest float16; of two that are as near, the even one. */
+/** The bits of the nearest float16; the even one if two are equally near. */
 export function halfBits(value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const magnitude = Math.abs(value);

@@ -62,7 +62,7 @@ class Row:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def name(self, column: str) -> str:
-        """Of a cell in the results."""
+        """The key of a cell in the results."""
         return Results.name(self.model, self.precision, self.processor.name, column)
 
     def best_peer(self, what: str) -> str | None:

@@ -5,7 +5,7 @@
 //
 // A sample is the CPU time of the thread, in the system and outside of it, from the path of a file to a method that can
 // be executed: the file is opened and read or mapped, its pages are touched, the method is made. Releasing it is not
-// part of it. Of the samples of a round the fastest of each kind counts: what else the machine does only ever adds. The
+// part of it. The fastest sample of each kind in a round counts, because other work of the machine only adds time. The
 // first mapped load behind those that read the file is left out: the heap has just got its largest block back and is
 // tidy, so that load is faster than any other, and it would always be one without verification.
 // Prints a line for each round: microseconds of a file that is read, of one that is mapped, and of one that is mapped

@@ -94,7 +94,7 @@ def test_an_aar_carries_the_libraries_of_vendors(tmp_path: Path, monkeypatch: py
     library = compile_library(tmp_path, GOOD_FLAGS).rename(tmp_path / "lib/x86_64/libacme.so")
     assert made.vendor_libraries("x86_64") == [library]
     assert check_aar.MEMBERS.fullmatch("jni/x86_64/libacme.so") and not check_aar.MEMBERS.fullmatch("jni/x86_64/acme")
-    # Of a vendor's library the processor and the pages are checked, not what it needs and exports.
+    # For a library of a vendor, the processor and the pages are checked, but not its needed libraries and exports.
     assert check_aar.check_elf("jni/x86_64/libacme.so", library.read_bytes()) == []
     assert "is for machine 62" in check_aar.check_elf("jni/arm64-v8a/libacme.so", library.read_bytes())[0]
 

@@ -140,7 +140,7 @@ def test_sb10_all_operators(tmp_path: Path) -> None:
 def test_kr24_the_resolver_maps_operators_and_tensors_to_functions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of the specialised kernels, only those that a program needs are registered; one kernel for all tensors is
+    """Only the specialised kernels that a program needs are registered; one kernel for all tensors is
     registered for its dtypes."""
     functions = tmp_path / "functions.yaml"
     functions.write_text("""

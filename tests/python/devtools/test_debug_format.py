@@ -89,7 +89,7 @@ def test_the_graph_of_a_program() -> None:
     assert isinstance(stride, ValueNode) and stride.val == [1, 1]
     transposed, *_ = [node for node in conv.inputs or [] if node.name.startswith("transposed")]
     assert isinstance(transposed, ValueNode) and transposed.val == "False"
-    # Of the two results, the nodes that take them apart are left out.
+    # The getitem nodes of the two results are left out.
     assert operators["aten_topk_default_"].output_shapes == [[1, 2], [1, 2]]
     assert names(operators["aten_mul_tensor_"].inputs) == ["aten_topk_default_", "b_scale_"]
     assert names(operators["aten_cat_default_"].inputs) == ["aten_topk_default_", "aten_topk_default_"]

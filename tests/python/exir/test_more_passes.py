@@ -168,7 +168,7 @@ def test_inputs_and_outputs_that_are_not_quantised():
 
 
 def test_numbers_become_tensors_of_the_precision_of_the_others():
-    """A pass adds a number to a float64 tensor: 0.1 of float32 is another number."""
+    """A pass adds a number to a float64 tensor: 0.1 in float32 is a different number."""
 
     class AddTenth(ExportPass):
         def call_operator(self, op, args, kwargs, meta):

@@ -135,7 +135,7 @@ def test_bernoulli():
 
 
 def test_numbers_among_float64_are_not_rounded():
-    """0.1 of float32 is another number."""
+    """0.1 in float32 is a different number."""
 
     def function(x, y):
         return x * 0.1, 0.1 - x, x / 0.3, x + y * 0.1, torch.where(x > 0, x * 0.7, 0.1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes through views have inverses in the graph: the program is as it is in eager, and is not traced again."""
+"""Writes through views are lowered by inverting the views in the graph: results are eager's, and nothing is traced
+again."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def plan_of(program) -> list[int]:
 
 
 def test_arenas_end_with_the_padding_that_delegates_ask_for() -> None:
-    """Of several delegates, the largest padding counts; also in branches, and in a program saved as .pt2."""
+    """The largest padding of all delegates counts; also in branches, and in a program saved as .pt2."""
     without = arena(Chain(), INPUTS, relu=0, sin=0)
     assert arena(Chain(), INPUTS, relu=48, sin=16) == without + 48
     assert arena(Chain(), INPUTS, saved=True, relu=48, sin=16) == without + 48

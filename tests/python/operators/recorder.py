@@ -36,7 +36,7 @@ def library_operators() -> frozenset[str]:
 
 @cache
 def _out_variant(func: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The operator of the library that does what `func` does; of a view, the one that copies."""
+    """The operator of the library that does what `func` does; for a view, the operator that copies."""
     if func.namespace != "aten":
         return None
     name = func._schema.name.removeprefix("aten::")

@@ -93,7 +93,7 @@ def test_damaged_payloads(tmp_path: Path, kind: str) -> None:
 
 
 def _record_any(device: Device) -> None:
-    """Records of the model without its interpreter, which refuses the payload as well."""
+    """Writes the recorded calls of the model. The interpreter cannot record them: it refuses this payload, too."""
     record = {"inputs": [{"name": "input", "type": 0x10020}], "outputs": [], "states": 0, "calls": []}
     device.run_calls(CALLS)
     name = device.stderr.partition("no records ")[2].split()[0]

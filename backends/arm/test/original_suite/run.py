@@ -4,7 +4,7 @@
 python backends/arm/test/original_suite/run.py {arm,cortex_m} [FILE ...] [-- pytest's options]
 
 A FILE is a name below `backends/arm/test/ops` of the original, such as `test_add.py`, or below `backends/cortex_m`; by
-default all, of `arm` those with tests for an Ethos-U55. PYTHONPATH must have Vela, as for the other tests of this
+default all; for `arm`, all with tests for an Ethos-U55. PYTHONPATH must have Vela, as for the other tests of this
 folder.
 """
 
@@ -45,7 +45,7 @@ def copied(source: Path, names: list[str], to: Path) -> None:
 
 
 def run(python: Path, suite: str, names: list[str], options: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs pytest on a copy of tests that the environment of the Python of the original has."""
+    """Copies the tests from the original's environment, and runs pytest on the copy."""
     (source,) = python.parents[1].glob(f"lib/python3*/site-packages/executorch/backends/{suite}/test/ops")
     with tempfile.TemporaryDirectory() as folder:
         copied(source, names, Path(folder))

@@ -131,7 +131,7 @@ void update_cache(OpContext& c) {
 }
 
 /// Attention over caches, with the arguments mask, dropout, is_causal and scale from `mask_at` on. With a mask
-/// (positions of queries, positions of the caches) over all of the caches, else over what is written.
+/// [positions of queries, positions of the caches], it reads the whole caches, otherwise the positions written so far.
 void attend_to_caches(OpContext& c, Tensor& k_cache, Tensor& v_cache, int64_t start, int mask_at) {
   const Heads q = heads_of(c, c.tensor(0), false);
   const Heads k = heads_of(c, k_cache, false);

@@ -47,7 +47,7 @@ Blocks per_block(OpContext& c, const Tensor& x, const std::vector<int64_t>& size
   }
   Sizes counts;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    // A block of a dynamic dimension may be the whole of the largest one.
+    // In a dynamic dimension, a block may have the largest size of the dimension, and so be larger than it is now.
     b.blocks[d] =
         std::min(std::max<int64_t>(sizes[d] <= 0 ? x.sizes[d] : sizes[d], 1), std::max<int64_t>(x.sizes[d], 1));
     counts.push_back((x.sizes[d] + b.blocks[d] - 1) / b.blocks[d]);
@@ -165,7 +165,7 @@ void choose_affine(OpContext& c) {
   int64_t rows = 1;
   bool inside = false;
   for (size_t d = 0; d < x.sizes.size() && block.size() == x.sizes.size(); ++d) {
-    // Rows are the blocks of one element in all dimensions before those that are whole.
+    // A block is a row: one element in the first dimensions, and all elements in the last ones.
     const bool whole = block[d] != 1 || x.sizes[d] == 1;
     c.check(!whole || block[d] >= x.sizes[d] || x.sizes[d] == 1, "blocks that divide a dimension");
     c.check(!inside || whole, "blocks that are not rows");

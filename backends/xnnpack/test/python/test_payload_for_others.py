@@ -78,7 +78,7 @@ def check_results(lowered: EdgeProgramManager, model: nn.Module, inputs: tuple[t
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", MODELS)
 def test_constants_are_arguments(name: str) -> None:
-    """XNN-12: with `compat`, delegates get what XNNPACK does not pack as the original's do."""
+    """XNN-12: with `compat`, constants that XNNPACK does not pack are arguments of the delegate, as in the original."""
     model, inputs = MODELS[name]
     lowered = lower(model, inputs, "1.4")
     if name not in ("branches", "repeated", "two_parts"):  # nothing moves to kernels
@@ -120,7 +120,7 @@ def test_a_weight_that_others_read_is_packed_as_well() -> None:
 
 
 def test_a_program_that_is_lowered_whole_is_refused() -> None:
-    """No program passes the constants to a delegate that is lowered whole."""
+    """A delegate of a whole program, without a calling program, has no arguments that could be its constants."""
     from sdk.exir import to_edge
 
     model, inputs = MODELS["mul_parameter"]

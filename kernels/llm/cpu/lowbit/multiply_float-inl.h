@@ -50,7 +50,7 @@ HWY_INLINE void add_float_group(const FloatRows& rows, VecFloat scale, VecFloat 
   }
 }
 
-// Adds the products of a panel and kRows rows, of which the outputs begin at `out`.
+// Adds the products of a panel and kRows rows to the outputs, which begin at `out`.
 template <int kRows>
 HWY_NOINLINE void multiply_float_block(const PackedWeights& w, const Panel& panel, const float* x, int64_t tile,
                                        int vector, float* out) {

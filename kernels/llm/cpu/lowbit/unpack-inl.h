@@ -149,7 +149,7 @@ HWY_INLINE void load_parameters(const PackedWeights& w, const uint8_t* from, con
   }
 }
 
-/// The factors of a block, of which the scales' begin at `from`.
+/// The factors of a block; those of its scales begin at `from`.
 HWY_INLINE void load_factors(const PackedWeights& w, const uint8_t* from, VecFloat (&scales)[kVectorsOfTile],
                              VecFloat (&minima)[kVectorsOfTile]) {
   for (int v = 0; v < kVectorsOfTile; ++v) {

@@ -22,7 +22,7 @@ import torch
 
 
 def convert_to_float_tensor(input_data: Any) -> torch.Tensor:
-    """A tensor, a number or a list of them as a float64 tensor on the CPU; of several tensors, all elements in one
+    """A tensor, a number or a list of them as a float64 tensor on the CPU; the elements of several tensors in one
     dimension. Raises ValueError for anything else."""
     if isinstance(input_data, torch.Tensor):
         dense = input_data.dequantize() if input_data.is_quantized else input_data

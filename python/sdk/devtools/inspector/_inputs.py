@@ -19,7 +19,7 @@ Inputs = Sequence[Any]
 
 
 def recorded_blocks(blocks: Iterable[EventBlock], stateful: bool = False) -> list[EventBlock]:
-    """The runs with recorded values, in the order of the bundled cases. Of a method with state only the first run:
+    """The runs with recorded values, in the order of the bundled cases. For a method with state, only the first run:
     later ones depend on those before. Raises ValueError without such a run."""
     runs = [block for block in blocks if block.name == "Execute"]
     if stateful:

@@ -254,7 +254,7 @@ def comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
     """The parts of an expected value and of a found one to compare; None if they have no comparable part.
 
     An operator of the edge dialect may have more results than its ATen operator, whose results then come first. A view
-    that needs no instruction has another shape, with the elements in the same order. Of several results of the same
+    that needs no instruction has another shape, with the elements in the same order. From several results of the same
     form, the nearest is taken.
     """
     if isinstance(found, torch.Tensor):

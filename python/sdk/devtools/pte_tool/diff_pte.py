@@ -49,7 +49,7 @@ _PLACES = ("data_buffer_idx", "mutable_data_segments_idx")
 def diff_pte(
     data_a: bytes, data_b: bytes, path_a: str = "A", path_b: str = "B", max_samples: int = 10
 ) -> PTEDiffResult:
-    """The differences of two programs. Of each tensor whose elements differ, the first `max_samples` are listed."""
+    """The differences of two programs. Lists the first `max_samples` differing elements of each tensor."""
     result = PTEDiffResult(path_a, path_b, len(data_a), len(data_b), data_a == data_b)
     if result.bitwise_equal:
         return result

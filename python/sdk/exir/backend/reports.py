@@ -15,7 +15,7 @@ _WIDTH = 35
 
 
 class WhyNoPartitionReporter:
-    """Collects why nodes are left, for a single report; of several reasons for one node the first is kept.
+    """Collects why nodes are left, for a single report; if a node has several reasons, the first one is kept.
 
     `WhyNoPartition` writes to the log and to the receipt of the export at once; this class is for partitioners that
     print a table when they are done.

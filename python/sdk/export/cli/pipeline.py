@@ -318,7 +318,7 @@ def _cause(reference: Reference, made: _Made, worst: OutputError, tolerance: flo
     if reference.varies(tolerance):
         drawn = ", ".join(random_calls(made.captured.get(reference.method)))
         return (
-            "PyTorch's own answer is another one when it runs the model again, because the model draws random numbers"
+            "PyTorch's result differs when it runs the model again, because the model draws random numbers"
             + (f": {drawn}" if drawn else ", reads memory that nothing has written, a global variable or the time")
             + ". Make them an input of the model, or write the program with --no-verify."
         )

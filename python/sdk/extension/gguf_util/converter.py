@@ -8,5 +8,5 @@ from sdk.extension.gguf_util.load_gguf import GGUFModelArgs, GGUFWeights
 
 
 def convert_to_pte(model_args: GGUFModelArgs, weights: GGUFWeights) -> bytes:
-    """The program of what `load_file` gives, of any architecture that it reads."""
+    """The program of a model that `load_file` returned, for all architectures that it reads."""
     return _of_decoder(model_args, weights)

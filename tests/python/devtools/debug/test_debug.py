@@ -172,7 +172,7 @@ def test_weights_that_are_random_are_named_as_the_cause(tmp_path: Path, capsys: 
     assert export_command([f"{model}:Net", "-o", str(pte), "--no-verify"]) == 0
     assert main([f"{model}:Net", str(pte)]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "weights, such as layer.weight, are others each time that it is built" in said and "--etrecord" in said
+    assert "weights, such as layer.weight, differ each time that it is built" in said and "--etrecord" in said
     status, found = debug(f"{model}:Net", pte)
     assert status == 1 and found["random_weight"] == "layer.weight"
     capsys.readouterr()

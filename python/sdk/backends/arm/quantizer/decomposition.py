@@ -21,7 +21,7 @@ _aten = torch.ops.aten
 
 
 def _distances(x1: torch.Tensor, x2: torch.Tensor, p: float, compute_mode: int | None) -> Any:
-    """torch.cdist: of all rows of a matrix from all rows of another. Only the usual norms do without powers."""
+    """torch.cdist: the distances between the rows of two matrices. Only the usual norms need no powers."""
     difference = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
     if p == 1:
         return difference.sum(-1)

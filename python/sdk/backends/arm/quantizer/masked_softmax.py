@@ -19,7 +19,7 @@ from sdk.backends.graph.shapes import shape_of
 from sdk.backends.quantizer.patterns import ANNOTATION
 
 _aten = torch.ops.aten
-_ABSORBS = -(2.0**28)  # of which a step of float32 is 32
+_ABSORBS = -(2.0**28)  # the distance of float32 numbers is 32 there
 _RESHAPES = (
     *(_aten.view.default, _aten.reshape.default, _aten._unsafe_view.default, _aten.flatten.using_ints),
     *(_aten.unflatten.int, _aten.unsqueeze.default, _aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims),

@@ -23,9 +23,9 @@ _MOST_COLUMNS = 1 << 16  # the largest width of an Ethos-U55 and U65
 
 
 def transposed_by_convolution(b: Builder, value: Value, order: Sequence[int]) -> Value | None:
-    """Rows of int8 as columns: with the rows as the height of an image, a kernel of this height with the weights of the
-    identity has them as its channels. None if the axes are not moved so, if there are too many rows, or if the
-    hardware is another."""
+    """Transposes rows of int8 by a convolution: the rows are the height of an image, and a kernel of this height with
+    the identity as weights makes them channels. None if the axes are moved differently, if there are too many rows, or
+    if the specification is not the U55 subset."""
     sizes = _rotated(value.shape, order)
     if sizes is None or not b.specification.is_U55_subset or value.dtype != DType.INT8:
         return None

@@ -149,7 +149,7 @@ def _bias(bias: Any, program: ExportedProgram) -> str | None:
 
 
 def _is_stored(node: Node, program: ExportedProgram) -> bool:
-    """Whether an operand is a constant. Where operators are decomposed, what dequantises one is not one yet."""
+    """Whether an operand is a constant, or is dequantised from one: the call is folded only after decomposition."""
     return is_constant(program, node.args[0] if is_any_dequantize(node) else node)
 
 
@@ -222,7 +222,7 @@ def _softmax(node: Node, given: dict[str, Any], program: ExportedProgram, target
         most = 4096 // target.get_num_pipes() * 4
         return f"it is over {channels} elements; Neutron has multiples of {macs} below {most}"
     if rest > 4096 or channels * rest // macs > 65536:
-        return f"there are {rest} of it; Neutron has at most 4096"
+        return f"there are {rest} softmaxes over {channels} elements each; Neutron has at most 4096"
     return None
 
 

@@ -342,7 +342,7 @@ def _multimodal(config: LlmConfig) -> MultimodalModel | None:
 
 
 def _methods(model: Transformer, config: LlmConfig) -> dict[str, int | None]:
-    """The number of tokens of a call, None for any, of each method by its name."""
+    """The number of tokens of a call by method; None: any number."""
     methods: dict[str, int | None] = {}
     for method in config.multimethod.methods:
         count = method.export_seq_len

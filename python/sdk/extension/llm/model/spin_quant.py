@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SpinQuant (Liu et al., 2024): the rotation that is computed when the model runs.
 
-The weights of such a checkpoint are rotated already. Of the rotations, one cannot be part of weights: that between the
+The weights of such a checkpoint are rotated already. One rotation cannot be part of the weights: the one between the
 activation function of a feed-forward block and its down projection.
 """
 

@@ -65,7 +65,7 @@ def test_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: p
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[6]))
     mobilenet = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
     models["mobilenet"] = (mobilenet, (torch.randn(1, 3, 64, 64),))
-    # Of a few numbers, one that rounds the other way is worth decibels.
+    # With few numbers, a single one that rounds the other way changes the ratio by decibels.
     samples = {
         name: [inputs, *([torch.randn_like(i) for i in inputs] for _ in range(1 if name == "mobilenet" else 31))]
         for name, (_, inputs) in models.items()

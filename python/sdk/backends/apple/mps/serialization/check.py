@@ -40,7 +40,7 @@ def operands_of(operation: Any) -> list[int | list[int]]:
 
 
 def results_of(operation: Any) -> list[int]:
-    """Returns the ids of the results. Of a normalisation's results, only one is used."""
+    """Returns the ids of the results. Only the first result of a normalisation is used."""
     found: list[int] = []
     for _, value in _fields(operation, output=True):
         found += value if isinstance(value, list) else [value]

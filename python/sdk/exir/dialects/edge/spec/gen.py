@@ -147,7 +147,7 @@ def _call(
         return None
     if isinstance(results, torch.Tensor):
         found = [results]
-    else:  # Of a list of tensors, the first stands for all.
+    else:  # The first tensor of a list stands for all.
         found = [results[0]] if isinstance(results, list) else list(results)
     if not all(isinstance(r, torch.Tensor) and r.dtype in NAMES for r in found):
         return None

@@ -62,7 +62,7 @@ class GGUFFile:
             return []
         match = _NAME.fullmatch(self.path.name)
         start, end = "NAME-", f"-of-{count:05}.gguf"
-        if match is not None and int(match[3]) == count:  # of the other parts, only the number is another
+        if match is not None and int(match[3]) == count:  # the names of the parts differ in the number only
             start, end = self.path.name[: match.start(2)], self.path.name[match.end(2) :]
         names = [f"{start}{i + 1:05}{end}" for i in range(count)]
         if number != 0 or self.path.name != names[0]:

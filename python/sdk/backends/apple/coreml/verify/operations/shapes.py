@@ -143,7 +143,7 @@ def fill(shape: Any, value: Any = None) -> torch.Tensor:
 
 @operation("fill_like")
 def fill_like(ref_tensor: torch.Tensor, value: Any = None) -> torch.Tensor:
-    """A tensor of equal elements, of another's shape."""
+    """A tensor of equal elements with the shape of a given tensor."""
     return fill(list(ref_tensor.shape), value)
 
 

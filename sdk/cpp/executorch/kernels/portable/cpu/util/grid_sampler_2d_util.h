@@ -99,7 +99,7 @@ scalar_t cubic_interp1d(scalar_t x0, scalar_t x1, scalar_t x2, scalar_t x3, scal
 /**
  * Resizes `out` to [N, C, H, W] for an input [N, C, ...] and a grid [N, H, W, 2].
  *
- * @retval Error::InvalidArgument (logged) the shapes, dtypes or dim orders are others, or `out` cannot be resized.
+ * @retval Error::InvalidArgument (logged) the shapes, dtypes or dim orders do not fit, or `out` cannot be resized.
  */
 ET_NODISCARD inline Error check_grid_sampler_2d_args_and_resize_out(const Tensor& input, const Tensor& grid,
                                                                     Tensor& out) {

@@ -36,11 +36,11 @@ internal class NativeModel(
 
   /** For functions that may be called during a call; not called without a model. */
   fun meanwhile(block: (Long) -> Unit) {
-    // Not under the lock, which the thread at work holds. `Synchronized` with close(), which frees the model.
+    // Does not take the lock, which the thread at work holds. `Synchronized` with close(), which frees the model.
     synchronized(this) { Reaper.keeping(this) { if (handle != 0L) block(handle) } }
   }
 
-  /** [block] makes the model another one's, unless it throws; this object is then closed. */
+  /** [block] gives the model to another owner. This object is closed then, unless [block] throws. */
   fun giveAway(block: (Long) -> Unit): Unit = unlessAtWork {
     checkUsable()
     ExecutorchException.withFile(path) { Reaper.keeping(this) { giveTo(block, loaded()) } }
@@ -90,7 +90,7 @@ internal class NativeModel(
   private fun loaded(): Long {
     if (handle == 0L) {
       val pointer = open()
-      val free = free // of which the action below refers to nothing else here
+      val free = free // so that the action below does not refer to this object
       handle = pointer
       reaper = Reaper.register(this) { free(pointer) }
     }

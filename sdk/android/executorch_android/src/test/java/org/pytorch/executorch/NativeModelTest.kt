@@ -16,7 +16,7 @@ internal class NativeModelTest {
   private val freed = ConcurrentLinkedQueue<Long>()
 
   private fun model(number: Long): NativeModel {
-    val freed = freed // of which the action below refers to nothing else here
+    val freed = freed // so that the action below does not refer to this test
     return NativeModel("model.pte", { number }, { freed += it })
   }
 
@@ -39,7 +39,7 @@ internal class NativeModelTest {
     assertEquals(7, given)
     assertTrue(model.isClosed && !model.isLoaded)
     model.close()
-    assertEquals(emptyList(), freed.toList(), "it is another one's")
+    assertEquals(emptyList(), freed.toList(), "it has another owner")
   }
 
   @Test
