@@ -19,7 +19,7 @@
 namespace executorch {
 namespace fuzz {
 
-/// In place of a number of outputs: all of the last argument, a list, is returned.
+/// As the number of outputs: the kernel returns the whole last argument, a list.
 constexpr size_t kReturnsList = 100;
 /// The most elements of a tensor.
 constexpr size_t kMaxElements = 1024;
@@ -151,7 +151,7 @@ class Arguments {
   std::vector<int32_t> shape() {
     constexpr int32_t kSizes[] = {1, 2, 3, 4, 5, 7, 1, 2, 0, 130};
     std::vector<int32_t> sizes(choices_.once_in(8) ? choices_.below(9) : choices_.below(5));
-    // Sizes of zero aside: strides, which they do not multiply, must fit as well.
+    // `extent` ignores sizes of 0: the strides, which they do not reduce to 0, must fit as well.
     size_t extent = 1;
     for (int32_t& size : sizes) {
       size = kSizes[choices_.below(10)];

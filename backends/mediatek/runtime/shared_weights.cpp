@@ -25,7 +25,7 @@ SharedWeights::SharedWeights(FreeableBuffer bytes)
 
 Result<std::shared_ptr<const SharedWeights>> SharedWeights::load(const std::string& key, const NamedDataMap* data) {
   ET_CHECK_OR_RETURN_ERROR(data != nullptr, NotFound,
-                           "MediaTek: the program has no named data, in which its shared weights \"%s\" would be",
+                           "MediaTek: the program has no named data, expected its shared weights \"%s\" there",
                            key.c_str());
   auto found = data->get_data(key);
   if (!found.ok() && found.error() != Error::NotFound) {

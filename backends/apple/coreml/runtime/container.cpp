@@ -94,7 +94,8 @@ bool is_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find_first_of(kSeparators) == std::string_view::npos;
 }
 
-/// Whether an object has as many members as are read from it: then none is there twice, and none is unknown.
+/// Whether an object has exactly `count` members. If all members that are read exist, none is duplicate or unknown
+/// then.
 bool has_members(yyjson_val* object, size_t count) {
   return yyjson_is_obj(object) && yyjson_obj_size(object) == count;
 }

@@ -17,9 +17,9 @@ BACKEND = Backend(
         int8=("openvino_int8_sym", "int8 weights and activations"),
         int8_weights=(
             "openvino_int8wo_sym",
-            "int8 weights of convolutions, linear layers and embeddings; floats compute",
+            "int8 weights of convolutions, linear layers and embeddings; activations are float",
         ),
-        int4_weights=("openvino_int4wo_sym", "int4 weights of linear layers in groups of 32; floats compute"),
+        int4_weights=("openvino_int4wo_sym", "int4 weights of linear layers in groups of 32; activations are float"),
     ),
     operators="sdk.backends.openvino.operators:OPERATORS",
     language_models=LanguageModels(

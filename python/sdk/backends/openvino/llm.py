@@ -31,12 +31,12 @@ def partitioner_arguments(settings: OpenvinoConfig, config: LlmConfig) -> dict[s
 
 
 def int8_weights() -> Any:
-    """int8 weights with a zero point; floats compute."""
+    """int8 weights with a zero point; activations are float."""
     return _quantizer("INT8WO_ASYM")
 
 
 def int4_weights(**options: Any) -> Any:
-    """int4 weights with a zero point, in groups of `group_size`; floats compute."""
+    """int4 weights with a zero point, in groups of `group_size`; activations are float."""
     return _quantizer("INT4WO_ASYM", **options)
 
 

@@ -14,12 +14,15 @@ BACKEND = Backend(
     recipes="sdk.backends.vulkan.recipes:VulkanRecipeProvider",
     float_recipe="vulkan_fp32",
     quantization=schemes(
-        int8_weights=("vulkan_pt2e_int8_weights", "int8 weights of linear layers; floats compute"),
+        int8_weights=("vulkan_pt2e_int8_weights", "int8 weights of linear layers; activations are float"),
         int8_dynamic=(
             "vulkan_pt2e_int8_dynamic",
             "int8 weights of linear layers; activations are rounded to int8 when the program runs",
         ),
-        int4_weights=("vulkan_torchao_int4_weights", "int4 weights of linear layers in groups of 32; floats compute"),
+        int4_weights=(
+            "vulkan_torchao_int4_weights",
+            "int4 weights of linear layers in groups of 32; activations are float",
+        ),
         int4=(
             "vulkan_torchao_int8da_int4_weights",
             "int4 weights of linear layers in groups of 32; activations as with int8-dynamic",

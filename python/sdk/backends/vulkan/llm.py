@@ -26,7 +26,7 @@ def partitioner_arguments(settings: VulkanConfig, config: LlmConfig) -> dict[str
 
 
 def int8_weights() -> Any:
-    """int8 weights of linear layers; floats compute."""
+    """int8 weights of linear layers; activations are float."""
     from sdk.backends.vulkan.quantizer.vulkan_quantizer import VulkanQuantizer, get_symmetric_quantization_config
 
     return VulkanQuantizer().set_global(get_symmetric_quantization_config(weight_bits=8))

@@ -17,10 +17,13 @@ BACKEND = Backend(
     float_recipe="coreml_fp16",
     quantization=schemes(
         int8=("coreml_pt2e_int8_static", "int8 weights and activations"),
-        int8_weights=("coreml_pt2e_int8_weight_only", "int8 weights of convolutions and linear layers; floats compute"),
+        int8_weights=(
+            "coreml_pt2e_int8_weight_only",
+            "int8 weights of convolutions and linear layers; activations are float",
+        ),
         int4_weights=(
             "coreml_torchao_int4_weight_only_per_group",
-            "int4 weights of embeddings and linear layers in groups of 32; floats compute",
+            "int4 weights of embeddings and linear layers in groups of 32; activations are float",
         ),
     ),
     targets={

@@ -37,7 +37,7 @@ def get_xnnpack_partitioner(dynamic_quant_only_partitioner: bool = True) -> Part
 def get_vulkan_partitioner(
     dtype_override: str | None = None, enable_dynamic_shape: bool = False, force_fp16: bool = False
 ) -> Partitioner:
-    """`force_fp16`: floats compute in 16 bits. Shapes are dynamic where the program's are.
+    """`force_fp16`: computes in float16. Shapes are dynamic where the program's are.
 
     Raises ValueError for another `dtype_override` than fp32.
     """

@@ -44,7 +44,7 @@ def dynamically_quantize_per_channel(
 
 
 class WeightOnlyInt8Linear(nn.Module):
-    """int8 weights with a scale for each row; floats compute. There is no bias."""
+    """int8 weights with a scale for each row; activations are float. There is no bias."""
 
     weight: Tensor
 
@@ -101,7 +101,7 @@ class Int8DynActInt8WeightLinear(nn.Module):
 
 
 class WeightOnlyInt4Linear(nn.Module):
-    """Integers of 4 bits, a byte each, with a scale and a zero for each group of a row; floats compute."""
+    """Integers of 4 bits, a byte each, with a scale and a zero for each group of a row; activations are float."""
 
     weight: Tensor
 

@@ -49,7 +49,7 @@ class SharedLibraryTest : public testing::Test {
     return {"The stand-in", std::move(names), kVariable, "install the stand-in"};
   }
 
-  /// A copy of the stand-in under another name in an own folder.
+  /// A copy of the stand-in under another name, in a separate folder.
   std::string copy(const std::string& name) const {
     fs::copy_file(kLibrary, folder_ / name);
     return (folder_ / name).string();

@@ -17,12 +17,12 @@ namespace internal {
 
 enum class GrammarType { kJsonSchema, kRegex, kGbnf, kLark };
 
-/// The type of GenerationConfig::grammar_type. InvalidArgument, after a log line with the names that there are.
+/// The type of GenerationConfig::grammar_type. InvalidArgument, after a log line with the valid names.
 runtime::Result<GrammarType> grammar_type_of(const std::string& name);
 
-/// A grammar with what its application may say of it checked before an engine sees it: its length, how deep it nests,
-/// and, of a JSON schema, the syntax and the keywords. Errors, after a log line with line and column or the path in the
-/// schema: InvalidArgument for a grammar with an error, NotSupported for keywords that answers would not follow.
+/// Checks a grammar before an engine reads it: its length and nesting, and the syntax and keywords of a JSON schema.
+/// Errors, after a log line with line and column or the path in the schema: InvalidArgument for a grammar with an error,
+/// NotSupported for keywords that answers would not follow.
 runtime::Error check_grammar(GrammarType type, const std::string& text);
 
 /// Processor time that the answers by one constraint may take: many parses of one text, such as those of (a+b?)+, make

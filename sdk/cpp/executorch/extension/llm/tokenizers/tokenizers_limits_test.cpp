@@ -29,7 +29,7 @@ std::string file(const std::string& parts, const std::string& model = kBytes) {
   return "{" + parts + ", \"model\": " + model + "}";
 }
 
-/// Of a thousand letters for one, four times: 10^12 letters.
+/// Replaces a letter by a thousand letters, four times: 10^12 letters.
 std::string sequence(const char* member, const std::string& pattern) {
   const std::string replace =
       R"({"type": "Replace", "pattern": )" + pattern + R"(, "content": ")" + std::string(1000, 'a') + R"("})";
@@ -63,7 +63,8 @@ TEST(TokenizersLimitsTest, NormalizersThatMultiply) {
 }
 
 TEST(TokenizersLimitsTest, NormalizersOneAfterAnother) {
-  // A literal whose beginning is everywhere, a match at every byte, and expressions that find nothing.
+  // A literal whose first letter matches at every byte, literals and expressions that match at every byte, and an
+  // expression that matches nowhere.
   for (const char* pattern :
        {R"({"String": "ab"})", R"({"String": "a"})", R"({"Regex": "a"})", R"({"Regex": "[cd]b"})"}) {
     const std::string replace = R"({"type": "Replace", "pattern": )" + std::string(pattern) + R"(, "content": "a"})";
@@ -74,7 +75,7 @@ TEST(TokenizersLimitsTest, NormalizersOneAfterAnother) {
 }
 
 TEST(TokenizersLimitsTest, PreTokenizersThatMultiply) {
-  // A mark is one character: otherwise each pass would make many of a space, or none of it for ever.
+  // The mark must be one character: otherwise each pass would multiply the spaces, or remove them without an end.
   for (const std::string& mark : {std::string(), std::string("  "), std::string(1000, ' ')}) {
     const std::string metaspace = R"({"type": "Metaspace", "replacement": ")" + mark + R"("})";
     EXPECT_EQ(load(file("\"pre_tokenizer\": " + metaspace)), Error::ParseFailure);
@@ -143,7 +144,7 @@ TEST(TokenizersLimitsTest, Expressions) {
                 R"("}, "behavior": "Isolated"})");
   };
   EXPECT_EQ(load(split(std::string(200, '(') + "a" + std::string(200, ')'))), Error::RegexFailure);
-  // Each match takes less than the limit of one, all of them take more than a text may.
+  // Each match stays below the limit for a match; all of them exceed the limit for a text.
   EXPECT_EQ(encode(split("(?:a+)+?c|a"), std::string(10, 'a') + std::string(2000, 'b')), Error::Ok);
   EXPECT_NE(encode(split("(?:a+)+c|a"), std::string(200, 'a')), Error::Ok);
 }
