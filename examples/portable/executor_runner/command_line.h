@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Options without a value, by their names, and what takes the values of the others.
+/// The names of the options without a value, and a function that receives the values of the others.
 using Switches = std::map<std::string, bool*>;
 using Values = std::map<std::string, std::function<void(const std::string&)>>;
 

@@ -122,7 +122,7 @@ export class Imports {
     return modules;
   }
 
-  /** What backends with a half in JavaScript give the module, by the names of the modules from which it imports that. */
+  /** The imports that backends with a part in JavaScript provide, by the name of the import's module. */
   private backends(): Record<string, Record<string, WebAssembly.ImportValue>> {
     const host = {
       bytes: () => new Uint8Array(this.shared.memory.buffer),
@@ -172,7 +172,7 @@ export class Imports {
   private grow(size: number): number {
     const { memory } = this.shared;
     const present = memory.buffer.byteLength;
-    // Some more, so that small allocations do not grow it each time.
+    // Grows by more than is needed, so that small allocations do not each grow it.
     for (const target of [Math.max(size, Math.min(present * 1.2, present + (64 << 20))), size]) {
       const pages = Math.ceil((Math.min(target, MOST_PAGES * PAGE) - memory.buffer.byteLength) / PAGE);
       try {

@@ -68,7 +68,7 @@ export class Tensor {
   /** Over `data`, which is not copied. By default it has the dtype of the typed array. */
   constructor(data: TypedArray, sizes: readonly number[], scalarType?: ScalarType, dimOrder: readonly number[] = []) {
     const type = scalarType ?? ScalarType.ofArray(data);
-    // The bits of a Half are also taken where the engine has an array of them.
+    // Half tensors may also be given as bits on engines that have Float16Array.
     const isHalfBits = type === ScalarType.Half && data instanceof Uint16Array;
     if (!(data instanceof type.array) && !isHalfBits) {
       refuse(`expected elements of ${type.name} in a ${(type.array as unknown as { name: string }).name}, found ${data.constructor.name}`);

@@ -61,8 +61,8 @@ def _backend() -> list[str]:
 
 @pytest.fixture(scope="module", params=[llava, gemma3, smolvlm], ids=["llava", "gemma3", "smolvlm"])
 def seeing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str]:
-    """Models that take pictures, and their programs. The attention of LLaVA and Gemma 3 over the cache is by the
-    operator, and the rest of LLaVA by the backend for CPUs."""
+    """Models that take pictures, and their programs. In LLaVA and Gemma 3, the operator computes the
+    attention over the cache; the backend for CPUs computes the rest of LLaVA."""
     model = request.param()
     folder, kind = tmp_path_factory.mktemp("seeing"), model.config.model_type
     save(model, folder, images=True)

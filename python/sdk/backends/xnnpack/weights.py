@@ -43,7 +43,7 @@ class QuantizedWeight:
         return replace(self, values=self.values.permute(dims), axis=dims.index(self.axis))
 
     def part(self, slices: tuple[slice, ...]) -> QuantizedWeight:
-        """All channels, and of the other dimensions these parts."""
+        """Returns a slice of the weights: all channels, and the given parts of the other dimensions."""
         return replace(self, values=self.values[slices])
 
     def packed(self) -> torch.Tensor:

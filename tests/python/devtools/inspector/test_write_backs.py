@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Inspector with programs that end by writing new values back to their buffers and inputs: the instructions of that
-come from no node of the edge program."""
+"""The Inspector with programs that end by writing new values back to their buffers and inputs: no node of the edge program
+has these instructions."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_later_run_of_a_method_with_state_is_not_compared(
 
 @DELEGATED
 def test_the_method_that_ran_is_found(delegated: bool, tmp_path: Path) -> None:
-    """INS-01: of several methods with write-backs, each in its own run."""
+    """INS-01: several methods with write-backs, each in a separate run."""
     methods = {name: export(model().eval(), (X.clone(),)) for name, model in (("forward", Both), ("reset", Copied))}
     manager = lower(methods, delegated)
     for method in methods:

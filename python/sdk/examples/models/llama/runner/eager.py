@@ -20,7 +20,7 @@ _NO_LIMIT = 1_000_000
 
 
 class EagerLlamaRunner(LlamaRunner):
-    """Generates text with the eager model of settings, which is quantised as they say."""
+    """Generates text with the eager model, quantised as the settings say."""
 
     def __init__(
         self, llm_config: LlmConfig, tokenizer_config_path: str | None = None, use_attention_sink: bool = False

@@ -55,7 +55,7 @@ bool one_escape(std::string_view literal, size_t& at, std::string& text, std::st
   const size_t begin = at;
   const uint32_t character = next_character(literal, at);
   const size_t named = std::string_view("\\'\"ntrbfav").find(c);
-  if (character >= 0x80) {  // jinja2 escapes it, and reads the backslash before as one
+  if (character >= 0x80) {  // jinja2 escapes it, and keeps the backslash before it
     char escape[16];
     std::snprintf(escape, sizeof(escape),
                   character < 0x100     ? "\\x%02x"
