@@ -139,7 +139,7 @@ class Tables:
         return _joined(lines)
 
     def state(self, title: str, system: str) -> str:
-        """What a manifest says of a backend on a system; for a backend without one, what is here of it."""
+        """The text of the backend's manifest for a system, or that the backend is not here."""
         if title in self.manifests:
             return verified(self.manifests[title], system) or "not built for this platform"
         return "not here"

@@ -22,8 +22,9 @@ bool check_groups(KernelRuntimeContext& ctx, const char* op, const Tensor& in, c
       ctx,
       in.size(0) == scales.size(0) &&
           (width == 0 ? scales.size(1) == 0 : width % *group_size == 0 && scales.size(1) == width / *group_size),
-      InvalidArgument, false, "%s: rows of %lld values in groups of %lld need as many scales for each row, found %zd",
-      op, static_cast<long long>(width), static_cast<long long>(*group_size), static_cast<ssize_t>(scales.size(1)));
+      InvalidArgument, false,
+      "%s: rows of %lld values in groups of %lld need a scale for each group, found %zd for a row", op,
+      static_cast<long long>(width), static_cast<long long>(*group_size), static_cast<ssize_t>(scales.size(1)));
   ET_KERNEL_CHECK_MSG(
       ctx, tensor_is_default_dim_order(in) && tensor_is_default_dim_order(scales) && tensor_is_default_dim_order(out),
       InvalidArgument, false, "%s: the tensors must be in the default dim order", op);

@@ -101,7 +101,7 @@ export class RuntimeModule {
     if (this.isWaiting) throw new ExecuTorchError("InvalidState", "a method of this module is running: await the promise of executeAsync() first");
   }
 
-  /** The same for functions that may wait, when other such calls have ended. */
+  /** Runs a function that may wait, after other such calls have ended. */
   private guardAsync<T>(body: () => Promise<T>): Promise<T> {
     return this.native.guardAsync(async () => {
       try {

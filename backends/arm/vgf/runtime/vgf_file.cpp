@@ -203,7 +203,7 @@ class FileReader final {
     ET_CHECK_OR_RETURN_ERROR(sparsity == -1, NotSupported, "VGF: constant %zu is sparse", number);
     ET_CHECK_OR_RETURN_ERROR(
         resource < file.resources.size() && file.resources[resource].category == Category::Constant, InvalidProgram,
-        "VGF: constant %zu has the resource %u, which is not a constant's", number, resource);
+        "VGF: constant %zu has the resource %u, whose category is not constant", number, resource);
     ET_CHECK_OR_RETURN_ERROR(bytes == file.resources[resource].bytes, InvalidProgram,
                              "VGF: constant %zu has %" PRIu64 " bytes, its resource %zu", number, bytes,
                              file.resources[resource].bytes);

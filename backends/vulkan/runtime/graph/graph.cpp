@@ -65,8 +65,7 @@ Error Graph::read_tensor(const fb_vulkan::VkTensor& from, int id, Value& value) 
   Tensor& tensor = *value.tensor;
   tensor.dtype = from.datatype();
   ET_CHECK_OR_RETURN_ERROR(stored_bytes(tensor.dtype) > 0, InvalidProgram,
-                           "Vulkan payload: tensor %d has the dtype %d, which there is not", id,
-                           static_cast<int>(tensor.dtype));
+                           "Vulkan payload: tensor %d has the unknown dtype %d", id, static_cast<int>(tensor.dtype));
   tensor.kind = !is_floating(tensor.dtype)                                                    ? Kind::Int
                 : tensor.dtype == VkDataType::FLOAT16 && device_->features().has_fp16_storage ? Kind::Half
                                                                                               : Kind::Float;
@@ -137,7 +136,7 @@ Error Graph::read_values(const fb_vulkan::VkGraph& graph) {
         break;
       }
       default:
-        ET_LOG(Error, "Vulkan payload: value %" PRIu32 " has the type %d, which there is not", i,
+        ET_LOG(Error, "Vulkan payload: value %" PRIu32 " has the unknown type %d", i,
                static_cast<int>(from->value_type()));
         return Error::InvalidProgram;
     }

@@ -156,7 +156,8 @@ def test_constants_that_many_parts_read() -> None:
 
 @pytest.mark.parametrize("per_op_mode", [False, True])
 def test_a_weight_whose_source_several_parts_read(per_op_mode: bool) -> None:
-    """A part computes what several parts make their weights of: the layers of the others do not know their weights."""
+    """One part computes the tensor from which layers of several parts take their weights: to the other parts, these
+    weights are not constants."""
     distances = torch.linspace(0.1, 2, 9)
 
     def spread(x: torch.Tensor) -> torch.Tensor:

@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recurrent_steps import cells, check, graph_of, lower
 from test_quantized import quantize
-from test_recurrent import cells, check, graph_of, lower
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram, export
 from torch.fx import Node

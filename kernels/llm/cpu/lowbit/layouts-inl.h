@@ -61,7 +61,7 @@ struct OfOneRow {
     }
   }
 
-  // Numbers of rows, or of outputs, as they belong to a part of the sums.
+  // A number of each row or output, broadcast to the vectors of sums that it applies to.
   static HWY_INLINE VecFloat of_rows(const float* from, int part) { return hn::Set(TagFloat(), from[part]); }
   static HWY_INLINE Vec32 of_rows(const int32_t* from, int32_t factor, int part) {
     return hn::Set(Tag32(), from[part] * factor);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Inspector with programs that end by writing new values back to their buffers and inputs: no node of the edge program
-has these instructions."""
+"""The Inspector with programs that end by writing new values back to their buffers and inputs: no node of the edge
+program has these instructions."""
 
 from __future__ import annotations
 
