@@ -156,7 +156,7 @@ class Harness:
                 self.ask_fresh(engine, "program", model=spec, output=str(self.program(engine, model)))
 
     def measure_latencies(self, seconds: float) -> None:
-        """Latencies of the programs that there are, and nothing else."""
+        """Measures only the latencies of existing programs."""
         import numpy as np
 
         for model, spec in self.models.items():

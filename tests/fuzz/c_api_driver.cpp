@@ -221,7 +221,7 @@ class Caller {
         const char* const method = method_of(module);
         const size_t cases = et_module_bundled_case_count(module, method);
         const et_status status = et_module_execute_bundled(module, method, choices_.below(4), out, error);
-        require(status != ET_STATUS_OK || cases > 0, "only cases that there are run");
+        require(status != ET_STATUS_OK || cases > 0, "only existing cases run");
         runs_ += status == ET_STATUS_OK;
         return status;
       }

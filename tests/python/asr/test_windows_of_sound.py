@@ -136,7 +136,7 @@ def test_the_default_is_the_room_of_the_context(tmp_path: Path) -> None:
     runner = runner_of(tmp_path, [TWO_PARTS], get_max_context_len=12, **TIMES)
     assert runner.default_config().max_new_tokens == 12
     assert [s.text for s in runner.transcribe_segments(sound_of(SECOND, {}))] == ["ab", "cd"]
-    # A text that fills it cannot go on: what there is of it is a part.
+    # A text that fills the window cannot be continued: the result is its first part.
     runner = runner_of(tmp_path, [TWO_PARTS], get_max_context_len=3, **TIMES)
     found = runner.transcribe_segments(sound_of(SECOND, {}))
     assert [(s.start, s.end, s.text) for s in found] == [(0.0, 1.0, "ab")]

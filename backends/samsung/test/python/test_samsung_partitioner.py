@@ -69,7 +69,7 @@ def test_the_compile_spec_of_a_chip() -> None:
 
 @pytest.mark.parametrize("name", ["E9945", "UNDEFINED_CHIP_V", "", "9955"])
 def test_an_unknown_chip_is_refused(name: str) -> None:
-    """EXY-05: with the list of those that there are."""
+    """EXY-05: an error with the list of the known ones."""
     with pytest.raises(ValueError, match="expected one of E9955, E9965"):
         gen_samsung_backend_compile_spec(name)
 

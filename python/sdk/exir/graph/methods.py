@@ -56,7 +56,7 @@ def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
 
 
 def find_method(programs: dict[str, ExportedProgram], name: str) -> ExportedProgram:
-    """The program of method `name`. Raises KeyError, with the names that there are."""
+    """The program of method `name`. Raises KeyError, with the known names."""
     if name not in programs:
         raise KeyError(f"there is no method {name!r}; the methods are {', '.join(sorted(programs))}")
     return programs[name]

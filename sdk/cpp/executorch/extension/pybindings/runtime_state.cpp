@@ -153,7 +153,7 @@ void bind_runtime(py::module_& m) {
   m.def("_set_backend_option", set_backend_option, py::arg("backend_name"), py::arg("key"), py::arg("value"),
         "Sets an option of a backend: a bool, an int or a text.");
   m.def("_get_backend_option", get_backend_option, py::arg("backend_name"), py::arg("key"),
-        "The value of an option of a backend; None for an option or a backend that there is not.");
+        "The value of an option of a backend; None for an unknown option or backend.");
   m.def("_threadpool_get_thread_count", thread_count,
         "Threads that kernels and backends run on, the caller's included.");
   m.def("_unsafe_reset_threadpool", reset_threads, py::arg("num_threads"),
