@@ -30,6 +30,15 @@ def test_the_corpus_gives_what_eager_gave(chromium: Browser, isolated: bool, wor
     assert len(PROGRAMS) >= 58
 
 
+def test_the_browser_loads_one_module_which_has_relaxed_simd(chromium: Browser) -> None:
+    """Node.js 20, in which the other tests run, does not have it and loads the other module."""
+    with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION) as address:
+        chromium.open(address + "chromium.html")
+        chromium.evaluate("et.Runtime.create({ threads: 1 }).then(r => r.dispose())")
+        modules = [url.rpartition("/")[2] for url in chromium.requests if url.endswith(".wasm")]
+        assert modules == ["executorch-relaxed.wasm"]
+
+
 def test_the_page_stays_alive_while_a_program_runs(chromium: Browser) -> None:
     with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION) as address:
         chromium.open(address + "chromium.html")

@@ -31,6 +31,15 @@ function builtin<T>(name: string): T {
   return found as T;
 }
 
+// (func (result v128) (i8x16.relaxed_swizzle (i8x16.splat (i32.const 1)) (i8x16.splat (i32.const 2)))), as bytes.
+const RELAXED_SWIZZLE = new Uint8Array([
+  ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0],
+  ...[10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11],
+]);
+
+/** Whether the engine has relaxed SIMD, as Chrome does since 114. */
+export const hasRelaxedSimd = (): boolean => WebAssembly.validate(RELAXED_SWIZZLE);
+
 /** Whether this thread may wait for another one; the main thread of a page may not. */
 export const canWait = typeof (globalThis as { document?: unknown }).document === "undefined";
 

@@ -11,6 +11,8 @@ const file = (name: string) => (): URL => new URL(name, here);
 setLocations({
   wasm: file("../executorch.wasm"),
   llmWasm: file("../executorch-llm.wasm"),
+  relaxedWasm: file("../executorch-relaxed.wasm"),
+  relaxedLlmWasm: file("../executorch-llm-relaxed.wasm"),
   thread: file("../esm/thread.js"),
   startThread: () => new Worker(file("../esm/thread.js")(), { type: "module" }),
   worker: file("../esm/worker.js"),

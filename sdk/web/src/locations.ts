@@ -7,6 +7,9 @@ export interface Locations {
   wasm(): URL;
   /** The module with language models. */
   llmWasm(): URL;
+  /** The same with relaxed SIMD. */
+  relaxedWasm(): URL;
+  relaxedLlmWasm(): URL;
   thread(): URL;
   startThread(): Worker;
   worker(): URL;

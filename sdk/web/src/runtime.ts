@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The runtime in this thread: calls return when they are done. Module (module.ts) has the same calls as promises, and runs
 // them in a worker of a page.
-import { canShareMemory, processorCount } from "./environment.js";
+import { canShareMemory, hasRelaxedSimd, processorCount } from "./environment.js";
 import { checkOptions, ExecuTorchError } from "./errors.js";
 import { imageToTensor, pixelsOf, type ImageOptions, type ImageSource } from "./images.js";
 import { locations } from "./locations.js";
@@ -17,7 +17,7 @@ const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "error"];
 const MOST_THREADS = 64;
 
 export interface RuntimeOptions {
-  /** Where executorch.wasm is, or its bytes; by default beside the package. */
+  /** Where executorch.wasm is, or its bytes; by default beside the package, and executorch-relaxed.wasm where the engine has relaxed SIMD. */
   wasm?: string | URL | BufferSource | WebAssembly.Module;
   /** Whether it runs language models, which need the larger module executorch-llm.wasm. */
   llm?: boolean;
@@ -49,6 +49,13 @@ function noteIsolation(wanted: number): void {
     `executorch: ${wanted} threads were asked for, and one is used, because this page is not isolated from other origins: serve it ` +
       "with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp",
   );
+}
+
+/** The package's module for this engine. */
+function ownModule(llm: boolean): URL {
+  const places = locations();
+  if (hasRelaxedSimd()) return llm ? places.relaxedLlmWasm() : places.relaxedWasm();
+  return llm ? places.llmWasm() : places.wasm();
 }
 
 /** A tensor in the memory of the runtime, which runs use without a copy. */
@@ -95,7 +102,7 @@ export class Runtime {
     const threads = threadCount(options.threads);
     const level = LOG_LEVELS.indexOf(options.logLevel ?? "error");
     if (level < 0) throw new ExecuTorchError("InvalidArgument", `expected a log level of ${LOG_LEVELS.join(", ")}, found ${options.logLevel}`);
-    const native = await Native.start(await compile(options.wasm ?? (options.llm ? locations().llmWasm() : locations().wasm())), threads);
+    const native = await Native.start(await compile(options.wasm ?? ownModule(options.llm ?? false)), threads);
     native.log = (found, message) => {
       if (options.onLog) options.onLog(LOG_LEVELS[Math.min(found, 2)]!, message);
       else if (found >= 3) console.error(message); // errors are thrown

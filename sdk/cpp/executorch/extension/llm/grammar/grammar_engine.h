@@ -21,8 +21,8 @@ enum class GrammarType { kJsonSchema, kRegex, kGbnf, kLark };
 runtime::Result<GrammarType> grammar_type_of(const std::string& name);
 
 /// Checks a grammar before an engine reads it: its length and nesting, and the syntax and keywords of a JSON schema.
-/// Errors, after a log line with line and column or the path in the schema: InvalidArgument for a grammar with an error,
-/// NotSupported for keywords that answers would not follow.
+/// Errors, after a log line with line and column or the path in the schema: InvalidArgument for a grammar with an
+/// error, NotSupported for keywords that answers would not follow.
 runtime::Error check_grammar(GrammarType type, const std::string& text);
 
 /// Processor time that the answers by one constraint may take: many parses of one text, such as those of (a+b?)+, make
