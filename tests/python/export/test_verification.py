@@ -4,7 +4,9 @@ elements are compared."""
 
 from __future__ import annotations
 
+import gc
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -331,6 +333,29 @@ def test_time_that_the_program_has_as_a_constant_is_shown(
     assert "forward reads the clock" in found and f"{name}() (" in found and "in every call" in found
     assert export(f"{file}:Clock", "--input", "2x8:float32", "--strict", "--backend", "portable").status == 1
     assert "clock" not in export(f"{file}:Sort", "--input", "2x8:float32").out
+
+
+def test_what_the_garbage_collector_calls_is_not_the_models_read_of_the_clock(file: str, export: Export) -> None:
+    collecting = """
+
+import gc
+
+class Collecting(nn.Module):
+    def forward(self, x):
+        gc.collect()
+        return x + 1
+"""
+    Path(file).write_text(MODELS + collecting)
+
+    def callback(phase: str, details: dict[str, int]) -> None:
+        time.perf_counter()
+
+    gc.callbacks.append(callback)
+    try:
+        answer = export(f"{file}:Collecting", "--input", "2x8:float32", "--strict", "--backend", "portable")
+    finally:
+        gc.callbacks.remove(callback)
+    assert answer.status == 0, answer.err
 
 
 def test_values_that_a_model_does_not_take_are_those_of_the_example(file: str, export: Export) -> None:

@@ -5,6 +5,7 @@ later cannot tell the two apart."""
 from __future__ import annotations
 
 import datetime
+import gc
 import sys
 from types import FrameType, TracebackType
 from typing import Any
@@ -19,7 +20,8 @@ _METHODS = ("now", "utcnow", "today")
 
 
 class ClockReads:
-    """While this is entered, notes the reads of the clock in this thread, outside of PyTorch's code."""
+    """While this is entered, notes the reads of the clock in this thread, outside of PyTorch's code and of what
+    the garbage collector calls."""
 
     def __init__(self) -> None:
         self.places: list[str] = []
@@ -40,8 +42,16 @@ class ClockReads:
         if event == "c_call" and (name := _clock(function)):
             file = frame.f_code.co_filename
             place = f"{name}() ({file}:{frame.f_lineno})"
-            if not file.startswith(_TORCH) and place not in self.places:
+            if not file.startswith(_TORCH) and place not in self.places and not _of_collector(frame):
                 self.places.append(place)
+
+
+def _of_collector(frame: FrameType | None) -> bool:
+    """Whether the garbage collector, which runs at any moment, has called this frame's function or one further out."""
+    callbacks = {getattr(each, "__code__", getattr(type(each).__call__, "__code__", None)) for each in gc.callbacks}
+    while frame is not None and frame.f_code not in callbacks:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _clock(function: Any) -> str | None:
