@@ -19,7 +19,8 @@ from sdk.run._pictures import PictureOptions
 from sdk.util.words import counted
 
 _SHAPED = re.compile(r"(?P<path>.+):(?P<shape>\d+(?:x\d+)*)")
-_NUMBERS = re.compile(r"[(\[]?\d+([x,]\d+)*[)\]]?(:\w+)?")
+_NUMBER = r"[-+]?\.?\d[\d.eE+-]*"
+_NUMBERS = re.compile(rf"[(\[]?{_NUMBER}([x, ]+{_NUMBER})*[)\]]?(:\w+)?|true|false", re.IGNORECASE)
 """Texts that are meant as a shape or as a number."""
 _FILLS = ("zeros", "ones", "random")
 _SPARE = 1 << 16
@@ -88,12 +89,12 @@ def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) ->
         return [_number(text)]
     shape: tuple[int, ...] | None = None
     match = _SHAPED.fullmatch(text)
-    if match and not Path(text).exists():
+    if match and not _is_there(text):
         text, shape = match["path"], tuple(map(int, match["shape"].split("x")))
         _check_shape(text, slot, shape)
-    if text in _FILLS and not Path(text).exists():
+    if text in _FILLS and not _is_there(text):
         return [filled(slot, text, np.random.default_rng(at), shape)]
-    if _NUMBERS.fullmatch(text) and not Path(text).exists():
+    if _NUMBERS.fullmatch(text) and not _is_there(text):
         raise CommandError(
             f"--input {text}: expected a file, zeros, ones or random (random:2x3 for a smaller shape), or =NUMBER"
         )
@@ -115,13 +116,27 @@ def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) ->
     return [_raw(path, slot, shape)]
 
 
+def _is_there(text: str) -> bool:
+    """Whether there is a file of this name."""
+    try:
+        return Path(text).exists()
+    except OSError:  # the text is longer than names of files: a list of numbers, for example
+        return False
+
+
 def _number(text: str) -> int | float | bool:
     if text in ("=true", "=false"):
         return text == "=true"
     try:
-        return int(text[1:])
+        number = int(text[1:])
     except ValueError:
         pass
+    else:
+        if not -(1 << 63) <= number < 1 << 63:
+            raise CommandError(
+                f"--input {text}: expected an integer that fits into 64 bits, or a float (={text[1:]}.0)"
+            )
+        return number
     try:
         return float(text[1:])
     except ValueError:

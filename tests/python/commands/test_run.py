@@ -283,7 +283,11 @@ def test_samples_as_floats(tmp_path: Path) -> None:
         (["net.pte", "--input", "words.npy"], "found <U1, which cannot be converted to it"),
         (["net.pte", "--input", "complex.npy", "--cast"], "found complex64, which cannot be converted to it"),
         (["net.pte", "--input", "1x8:float32"], "--input 1x8:float32: expected a file, zeros, ones or random"),
-        (["net.pte", "--input", "1,8"], "--input 1,8: expected a file, zeros, ones or random"),
+        *(
+            (["net.pte", "--input", text], f"--input {text}: expected a file, zeros, ones or random")
+            for text in ("1,8", "0.5", "-1", "true", "[.5, -1e-3]", ",".join(["0.5"] * 200))
+        ),
+        (["net.pte", "--input", f"={10**20}"], "expected an integer that fits into 64 bits"),
         (["net.pte", "--inputs", "double.npy"], "unrecognized arguments: --inputs double.npy. Did you mean `--input`?"),
         (["net.pte", "--input", "small.npy"], "does not take these inputs"),
         (["net.pte", "--input", "net.etdp"], "expected at most 3072 bytes"),
