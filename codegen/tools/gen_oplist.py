@@ -45,6 +45,8 @@ def make_selection(
         selection = from_yaml(ops_schema_yaml)
     elif root_ops:
         selection = from_list(root_ops)
+        if not selection.keys:
+            raise SelectionError(f"--root_ops: expected names like aten::add.out,aten::mm.out, found {root_ops!r}")
     unknown = selection.operators_without_dtypes()
     if dtype_selective and (selection.include_all or unknown):
         what = "all operators are" if selection.include_all else f"{unknown[0]} is"

@@ -116,6 +116,12 @@ def test_sb06_sb09_exactly_one_choice(
     assert all(name in message.partition("found")[2] for name in arguments if name.startswith("--"))
 
 
+def test_a_list_without_names_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, output = oplist(tmp_path, "--root_ops", " ,;")
+    assert status == 1 and not output.exists()
+    assert "expected names like aten::add.out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [(("--include_all_operators",), "all operators are selected"), (("--root_ops", "aten::mm.out"), "aten::mm.out is")],
