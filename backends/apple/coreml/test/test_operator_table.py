@@ -16,8 +16,6 @@ def test_the_table_has_the_operators_that_coremltools_converts() -> None:
     torch_ops.register()
     tables = [backend.find("operators") for backend in registry.backends().values() if backend.operators]
     names = {name for table in tables for name in table if name.startswith(("aten.", "quantized_decomposed."))}
-    # ExecuTorch's partitioners keep these whole for their own compilers; here, they are decomposed before Core ML gets them.
-    names -= {"aten.instance_norm.default", "aten.adaptive_max_pool2d.default"}
     names -= {name for name in names if name.endswith("_.default")}  # writes to the state of another delegate
     converted = {
         name

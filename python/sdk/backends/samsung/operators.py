@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.graph.names import arguments_of, name_of
+from sdk.backends.graph.normalization import beyond_last_dimension
 from sdk.backends.graph.shapes import shape_of
 from sdk.backends.npu.operators import Limits, table
 from sdk.backends.transforms.constants import get_constant, is_constant
@@ -116,10 +117,6 @@ def _gelu(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | 
     return None if given["approximate"] == "none" else "Samsung has no GELU that is approximated by tanh"
 
 
-def _layer_norm(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
-    return None if len(given["normalized_shape"]) == 1 else "it normalises more than the last dimension"
-
-
 def _matrices(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
     if (given["alpha"], given["beta"]) != (1, 1):
         return "it scales its summands (alpha or beta)"
@@ -144,7 +141,7 @@ _CONDITIONS: dict[str, Condition] = {
     "aten.expand_copy.default": _expansion,
     "aten.gelu.default": _gelu,
     "aten.max_pool2d_with_indices.default": _pool,
-    "aten.native_layer_norm.default": _layer_norm,
+    "aten.native_layer_norm.default": lambda node, given, program: beyond_last_dimension(node),
     "aten.sub.Scalar": _sum,
     "aten.sub.Tensor": _sum,
 }

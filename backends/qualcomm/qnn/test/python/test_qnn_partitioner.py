@@ -29,6 +29,7 @@ from sdk.backends.npu.graph import Graph
 from sdk.backends.npu.reference_payload import is_reference
 from sdk.backends.qualcomm.partition.qnn_partitioner import QnnPartitioner
 from sdk.backends.qualcomm.qnn.compiler import COMPILER
+from sdk.backends.qualcomm.qnn.operators import refusal
 from sdk.backends.qualcomm.qnn.verify import ReferenceProgram
 from sdk.backends.qualcomm.qnn_preprocess import QnnBackend
 from sdk.backends.qualcomm.quantizer import QuantDtype
@@ -88,6 +89,16 @@ def test_refusals_are_in_words() -> None:
     assert reasons(lambda a: functional.max_pool2d(a, 2, return_indices=True), IMAGE) == {
         "more than its first result is read"
     }
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_instance_norms_have_the_statistics_of_their_input(training: bool, tracked: bool) -> None:
+    """QNN-11: QNN's operator has no others, so that a norm with running statistics is decomposed."""
+    program = export(nn.InstanceNorm2d(4, track_running_stats=tracked).train(training), (IMAGE,))
+    (norm,) = (node for node in program.graph.nodes if node.target == torch.ops.aten.instance_norm.default)
+    reason = "it has running statistics (track_running_stats=True)"
+    assert refusal(norm, program) == (reason if tracked else None)
 
 
 def test_nodes_and_operators_stay_on_kernels() -> None:

@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.graph.names import arguments_of, name_of
+from sdk.backends.graph.normalization import beyond_last_dimension, beyond_own_statistics
 from sdk.backends.graph.shapes import dtype_of, shape_of
 from sdk.backends.npu.operators import Limits, table
 
@@ -103,10 +104,6 @@ def _expansion(node: Node, given: dict[str, Any], program: ExportedProgram) -> s
     return "it adds a dimension" if len(given["size"]) > len(shape_of(node.args[0])) else None
 
 
-def _layer_norm(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
-    return None if len(given["normalized_shape"]) == 1 else "it normalises more than the last dimension"
-
-
 def _last(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
     last = given["dim"] % max(len(shape_of(node)), 1) == len(shape_of(node)) - 1
     return None if last else "it is not over the last dimension"
@@ -122,7 +119,8 @@ _CONDITIONS: dict[str, Condition] = {
     "aten._log_softmax.default": _last,
     "aten.avg_pool2d.default": _average,
     "aten.expand_copy.default": _expansion,
+    "aten.instance_norm.default": lambda node, given, program: beyond_own_statistics(node),
     "aten.isnan.default": _floats,
     "aten.max_pool2d_with_indices.default": _maximum,
-    "aten.native_layer_norm.default": _layer_norm,
+    "aten.native_layer_norm.default": lambda node, given, program: beyond_last_dimension(node),
 }

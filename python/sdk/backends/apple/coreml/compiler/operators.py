@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from sdk.backends.apple.coreml.compiler.trial import Trials
 from sdk.backends.graph.names import name_of
+from sdk.backends.graph.normalization import beyond_own_statistics
 from sdk.backends.operators import Operators
 
 Check = Callable[[Node], str | None]
@@ -118,20 +119,21 @@ _DYNAMIC = frozenset(
 _ANY_CALL = """
     _adaptive_avg_pool2d.default _local_scalar_dense.default _log_softmax.default
     _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training.default _softmax.default
-    _to_copy.default abs.default acos.default acosh.default adaptive_avg_pool1d.default add.Scalar add.Tensor
-    addmm.default alias_copy.default all.dim amax.default amin.default any.default any.dim any.dims
-    arange.start_step argmax.default argmin.default asin.default asinh.default atan.default atan2.default
-    atanh.default avg_pool1d.default avg_pool2d.default avg_pool3d.default bitwise_and.Scalar bitwise_and.Tensor
-    bitwise_not.default bmm.default cat.default ceil.default clamp.default clone.default col2im.default
-    constant_pad_nd.default convolution.default copy.default cos.default cosh.default cumsum.default div.Scalar
-    div.Tensor div.Tensor_mode elu.default embedding.default empty.memory_format eq.Scalar eq.Tensor erf.default
-    exp.default exp2.default expand.default expand_copy.default expm1.default fill.Scalar flip.default
-    floor.default floor_divide.default full.default full_like.default gather.default ge.Scalar ge.Tensor
-    gelu.default gt.Scalar gt.Tensor hardsigmoid.default hardswish.default hardtanh.default index.Tensor
-    index_put.default index_select.default isnan.default le.Scalar le.Tensor leaky_relu.default
-    lift_fresh_copy.default linalg_vector_norm.default linear.default log.default log10.default log1p.default
-    log2.default logical_and.default logical_not.default logical_or.default logical_xor.default lt.Scalar
-    lt.Tensor masked_fill.Scalar max.dim max_pool2d.default max_pool2d_with_indices.default
+    _to_copy.default abs.default acos.default acosh.default adaptive_avg_pool1d.default
+    adaptive_max_pool2d.default add.Scalar add.Tensor addmm.default alias_copy.default all.dim amax.default
+    amin.default any.default any.dim any.dims arange.start_step argmax.default argmin.default asin.default
+    asinh.default atan.default atan2.default atanh.default avg_pool1d.default avg_pool2d.default
+    avg_pool3d.default bitwise_and.Scalar bitwise_and.Tensor bitwise_not.default bmm.default cat.default
+    ceil.default clamp.default clone.default col2im.default constant_pad_nd.default convolution.default
+    copy.default cos.default cosh.default cumsum.default div.Scalar div.Tensor div.Tensor_mode elu.default
+    embedding.default empty.memory_format eq.Scalar eq.Tensor erf.default exp.default exp2.default
+    expand.default expand_copy.default expm1.default fill.Scalar flip.default floor.default floor_divide.default
+    full.default full_like.default gather.default ge.Scalar ge.Tensor gelu.default gt.Scalar gt.Tensor
+    hardsigmoid.default hardswish.default hardtanh.default index.Tensor index_put.default index_select.default
+    isnan.default le.Scalar le.Tensor leaky_relu.default lift_fresh_copy.default
+    linalg_vector_norm.default linear.default log.default log10.default log1p.default log2.default
+    logical_and.default logical_not.default logical_or.default logical_xor.default lt.Scalar lt.Tensor
+    masked_fill.Scalar max.dim max_pool2d.default max_pool2d_with_indices.default
     max_pool3d_with_indices.default maximum.default mean.default mean.dim min.dim minimum.default mish.default
     mm.default mul.Scalar mul.Tensor native_dropout.default native_group_norm.default native_layer_norm.default
     ne.Scalar ne.Tensor neg.default nonzero.default ones.default ones_like.default permute.default
@@ -164,6 +166,7 @@ OPERATORS.add(
     _OTHER,
 )
 OPERATORS.add([_NEAREST], CoreMLOperator(_nearest))
+OPERATORS.add(["aten.instance_norm.default"], CoreMLOperator(beyond_own_statistics))
 
 _UNLISTED: dict[str, CoreMLOperator] = {
     **dict.fromkeys(

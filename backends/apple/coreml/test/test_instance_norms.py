@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Instance norms with running statistics, which coremltools' converter ignores."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from lowering import FP32, difference, lower
+
+NORMS = {1: torch.nn.InstanceNorm1d, 2: torch.nn.InstanceNorm2d, 3: torch.nn.InstanceNorm3d}
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("rank", NORMS)
+def test_running_statistics_count(rank: int, affine: bool, tracked: bool) -> None:
+    torch.manual_seed(0)
+    model = NORMS[rank](4, affine=affine, track_running_stats=tracked).eval()
+    if affine:
+        torch.nn.init.normal_(model.weight)
+        torch.nn.init.normal_(model.bias)
+    if tracked:
+        model.running_mean, model.running_var = torch.randn(4), torch.rand(4) + 0.5
+    inputs = (3 * torch.randn(2, 4, *(5, 6, 7)[:rank]) + 1,)
+    lowered = lower(model, inputs, FP32)
+    # Decomposed, the norm is a batch norm, of which two results are empty: a kernel computes it.
+    assert tracked or not lowered.outside, lowered.refusals
+    assert difference(lowered.run(*inputs), model(*inputs)) <= 1e-4
