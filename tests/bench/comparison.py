@@ -9,10 +9,15 @@ from math import exp, inf, log, log10
 from statistics import median
 from typing import Any, Literal
 
+from bench.engines import ImpossibleError
+
 LEAST_DECIBELS = 20.0
 """An int8 result that is nearer to its noise than this is not the model's result: its time does not count."""
 LEAST_PEERS = 3
 """A model that fewer peers run is not part of a mean."""
+
+LARGEST_DIFFERENCE = 0.02
+"""Of the largest value, in float32: a program that computes something else is not compared."""
 
 Verdict = Literal["ahead", "level", "behind"]
 
@@ -63,6 +68,19 @@ def signal_to_noise(expected: Any, found: Any) -> float:
     if not noise:
         return inf
     return 10 * log10(signal / noise) if signal else -inf
+
+
+def decibels_of(expected: Any, found: Any, precision: str) -> float:
+    """`signal_to_noise` of a result. Raises ImpossibleError for one of another size, and in float32 for a wrong one."""
+    import numpy as np
+
+    expected, found = (np.asarray(array, dtype=np.float64).ravel() for array in (expected, found))
+    if found.size != expected.size:
+        raise ImpossibleError(f"its result has {found.size} elements, the model's {expected.size}")
+    difference = float(np.abs(found - expected).max() / np.abs(expected).max())
+    if precision == "float32" and not difference <= LARGEST_DIFFERENCE:
+        raise ImpossibleError(f"its result differs by {difference:.2g} of the largest value")
+    return signal_to_noise(expected, found)
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

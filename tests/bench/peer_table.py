@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from bench.comparison import LEAST_DECIBELS, LEAST_PEERS, Series, Verdict, verdict
+from bench.comparison import LARGEST_DIFFERENCE, LEAST_DECIBELS, LEAST_PEERS, Series, Verdict, verdict
 from bench.engines import ON_REQUEST, PEER_PYTHON, PRECISIONS, declaration, peers
 from bench.environments import python_of
 from bench.harness import Engine, EngineError
@@ -17,7 +17,6 @@ from bench.worker import load_model
 
 OURS = "sdk"  # the column of this SDK
 ENDINGS = {**PRECISIONS, **ON_REQUEST}
-LARGEST_DIFFERENCE = 0.02  # of the largest value, in float32: a program that computes something else is not compared
 LONGEST_EXPORT = 1200  # seconds that writing a program may take
 
 

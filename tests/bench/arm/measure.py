@@ -18,9 +18,9 @@ from bench.arm.hottest import hottest
 from bench.arm.processors import Processor
 from bench.arm.results import Figure, Results
 from bench.arm.system import PYTHON, requirements, system_of, wheels_of
-from bench.comparison import LEAST_DECIBELS, signal_to_noise
+from bench.comparison import LEAST_DECIBELS, decibels_of
 from bench.engines import ImpossibleError
-from bench.peer_table import ENDINGS, LARGEST_DIFFERENCE, OURS, PeerTable
+from bench.peer_table import ENDINGS, OURS, PeerTable
 from bench.worker import ROOT, load_model
 
 RUNNER = Path(
@@ -223,14 +223,7 @@ class Example:
 
     def check(self, column: str, precision: str) -> float:
         """The decibels of the result over its difference from eager's; raises ImpossibleError for a wrong result."""
-        found = self.found(column).astype(np.float64)
-        if found.size != self.expected.size:
-            raise ImpossibleError(f"its result has {found.size} elements, the model's {self.expected.size}")
-        expected = self.expected.astype(np.float64)
-        difference = float(np.abs(found.reshape(expected.shape) - expected).max() / np.abs(expected).max())
-        decibels = signal_to_noise(expected, found)
-        if precision == "float32" and not difference <= LARGEST_DIFFERENCE:
-            raise ImpossibleError(f"its result differs by {difference:.2g} of the largest value")
+        decibels = decibels_of(self.expected, self.found(column), precision)
         if not decibels > LEAST_DECIBELS:
             raise ImpossibleError(f"its result is {decibels:.0f} dB over the noise")
         return decibels

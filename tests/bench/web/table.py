@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.comparison import Series, signal_to_noise
-from bench.harness import EngineError
-from bench.peer_table import ENDINGS, LARGEST_DIFFERENCE, OURS, PeerTable, Row
+from bench.comparison import Series, decibels_of
+from bench.peer_table import ENDINGS, OURS, PeerTable, Row
 from bench.worker import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "web"))
@@ -74,8 +73,8 @@ class WebTable(PeerTable):
                 arguments = ", ".join(map(json.dumps, (function, f"models/{path.name}", files, row.threads)))
                 try:
                     found = np.array(page.evaluate(f"load({arguments})"))
-                    row.decibels[column] = _decibels(np.load(expected), found, row.precision)
-                except (RuntimeError, TimeoutError, EngineError) as error:
+                    row.decibels[column] = decibels_of(np.load(expected), found, row.precision)
+                except (RuntimeError, TimeoutError) as error:
                     row.reasons[column] = str(error)
                     continue
                 pages[column] = page
@@ -102,13 +101,3 @@ def _write_inputs(inputs: Path) -> list[dict[str, object]]:
         path.write_bytes(np.ascontiguousarray(array).tobytes())
         files.append({"path": f"models/{path.name}", "dtype": str(array.dtype), "shape": array.shape})
     return files
-
-
-def _decibels(expected: np.ndarray, found: np.ndarray, precision: str) -> float:
-    """The signal over the difference. Raises EngineError for a float32 result that is not the model's."""
-    if found.size != expected.size:
-        raise EngineError(f"its result has {found.size} elements, the model's {expected.size}")
-    difference = np.abs(found - expected.ravel()).max() / np.abs(expected).max()
-    if precision == "float32" and not difference <= LARGEST_DIFFERENCE:
-        raise EngineError(f"its result differs by {difference:.2g} of the largest value")
-    return signal_to_noise(expected, found)

@@ -93,16 +93,26 @@ def _limits(dtype: torch.dtype) -> tuple[torch.dtype, int, int]:
     return narrow.get(dtype) or (dtype, torch.iinfo(dtype).min + 1, torch.iinfo(dtype).max)
 
 
-def _weight(dtype: torch.dtype, eps: float) -> QuantizationSpec:
+def _spec_of_weight(
+    dtype: torch.dtype, observer: Any, ch_axis: int = 0, qscheme: torch.qscheme = torch.per_channel_symmetric
+) -> QuantizationSpec:
     stored, low, high = _limits(dtype)
     return QuantizationSpec(
         dtype=stored,
         quant_min=low,
         quant_max=high,
-        qscheme=torch.per_tensor_symmetric,
-        ch_axis=0,
-        observer_or_fake_quant_ctr=MinMaxObserver.with_args(eps=eps),
+        qscheme=qscheme,
+        ch_axis=ch_axis,
+        observer_or_fake_quant_ctr=observer,
     )
+
+
+def _weight(dtype: torch.dtype, eps: float) -> QuantizationSpec:
+    return _spec_of_weight(dtype, MinMaxObserver.with_args(eps=eps), qscheme=torch.per_tensor_symmetric)
+
+
+def _channels(dtype: torch.dtype, ch_axis: int, eps: float) -> QuantizationSpec:
+    return _spec_of_weight(dtype, PerChannelParamObserver.with_args(eps=eps), ch_axis)
 
 
 def _trained(dtype: torch.dtype, eps: float, ch_axis: int | None = None) -> QuantizationSpec:
@@ -303,18 +313,6 @@ def _check(kind: str, dtype: torch.dtype, known: Sequence[torch.dtype]) -> None:
 _ACTIVATIONS = (torch.uint8, torch.uint16, torch.int8, torch.int16)
 
 
-def _channels(dtype: torch.dtype, ch_axis: int, eps: float) -> QuantizationSpec:
-    stored, low, high = _limits(dtype)
-    return QuantizationSpec(
-        dtype=stored,
-        quant_min=low,
-        quant_max=high,
-        qscheme=torch.per_channel_symmetric,
-        ch_axis=ch_axis,
-        observer_or_fake_quant_ctr=PerChannelParamObserver.with_args(eps=eps),
-    )
-
-
 def get_ptq_per_channel_quant_config(
     act_dtype: torch.dtype = torch.uint8,
     weight_dtype: torch.dtype = torch.int8,
@@ -341,20 +339,10 @@ def get_ptq_per_block_quant_config(
 ) -> QuantizationConfig:
     """Weights with a scale for each block; the annotation adds the size of the blocks."""
     config = get_ptq_per_channel_quant_config(act_dtype, weight_dtype, act_observer, act_symmetric)
-    config.weight = _blocks(weight_dtype, ch_axis, PerBlockParamObserver.with_args(eps=eps or DEFAULT_EPS_16BIT))
-    return config
-
-
-def _blocks(dtype: torch.dtype, ch_axis: int, observer: Any) -> QuantizationSpec:
-    stored, low, high = _limits(dtype)
-    return QuantizationSpec(
-        dtype=stored,
-        quant_min=low,
-        quant_max=high,
-        qscheme=torch.per_channel_symmetric,
-        ch_axis=ch_axis,
-        observer_or_fake_quant_ctr=observer,
+    config.weight = _spec_of_weight(
+        weight_dtype, PerBlockParamObserver.with_args(eps=eps or DEFAULT_EPS_16BIT), ch_axis
     )
+    return config
 
 
 def get_qat_per_channel_quant_config(
@@ -388,4 +376,4 @@ def get_qat_per_block_quant_config(
     fake = PerBlockParamFakeQuantize.with_args(
         dtype=stored, quant_min=low, quant_max=high, qscheme=torch.per_channel_symmetric, ch_axis=ch_axis
     )
-    return QuantizationConfig(given, given, _blocks(weight_dtype, ch_axis, fake), derived_bias)
+    return QuantizationConfig(given, given, _spec_of_weight(weight_dtype, fake, ch_axis), derived_bias)
