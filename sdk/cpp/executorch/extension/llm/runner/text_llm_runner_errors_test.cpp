@@ -59,7 +59,9 @@ TEST_F(TextLLMRunnerTest, NegativeTemperaturesAreErrorsBeforeTheProgramRuns) {
   EXPECT_EQ(position, 0);
   EXPECT_TRUE(decoder_->calls.empty());
   EXPECT_TRUE(prefiller.prefill(tokens, position, 1.1f).ok());
-  EXPECT_EQ(*runner_->token_generator().generate(tokens, position, 3, 1.1f), 3);
+  EXPECT_TRUE(runner_->token_generator().generate(tokens, position, 3, 1.1f).ok());
+  // Without a seed, three tokens follow only where no other one has a chance: 255 of e to -80, for logits of 3 and -1.
+  EXPECT_EQ(*runner_->token_generator().generate({'a', 'b'}, position, 3, 0.05f), 3);
 }
 
 TEST_F(TextLLMRunnerTest, VocabulariesMustFit) {
