@@ -11,7 +11,7 @@
 #define wasm_f32x4_pmax wasm_f32x4_max
 
 #ifdef __wasm_relaxed_simd__
-// What these give for NaN and for numbers outside of int32 is the processor's affair.
+// WebAssembly leaves to the processor what these return for NaN, and for numbers outside int32.
 #define wasm_f32x4_relaxed_min wasm_f32x4_min
 #define wasm_f32x4_relaxed_max wasm_f32x4_max
 #define wasm_i32x4_relaxed_trunc_f32x4 wasm_i32x4_trunc_sat_f32x4

@@ -22,7 +22,7 @@ set_up() {
   finish tools
 }
 
-# What the gate still writes, of the 16 GB that it has in the end.
+# The gigabytes that the gate still needs: 16 in all, less the size of what earlier runs left in this tree.
 missing_gigabytes() {
   local there
   there="$(du -skc "${root}"/{build,.cache,.venv} 2>/dev/null | awk 'END { print int($1 / 1024 / 1024) }')"
