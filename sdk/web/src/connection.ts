@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The way to a runtime: a worker, or a server in this thread.
+import { Carriers } from "./carriers.js";
 import { isNode, startThread, type Thread } from "./environment.js";
 import { ExecuTorchError, fromPlain } from "./errors.js";
 import type { Source } from "./download.js";
 import { locations } from "./locations.js";
 import type { RuntimeOptions } from "./runtime.js";
-import { Server, type Reply, type Request } from "./server.js";
+import { Server, type Plain, type Reply, type Request } from "./server.js";
 
 export const CONNECTION_OPTIONS: Record<keyof Required<ConnectionOptions>, true> = {
   wasm: true,
@@ -31,6 +32,7 @@ export class Connection {
   private static readonly all = new Set<Connection>();
 
   private readonly waiting = new Map<number, Waiting>();
+  private readonly carriers = new Carriers();
   private readonly worker: Thread | undefined;
   private readonly server: Server | undefined;
   private next = 1;
@@ -76,7 +78,7 @@ export class Connection {
   }
 
   /** `onPart` receives what the call sends before its result: the progress of a download, or pieces of an answer. */
-  call<T>(name: string, args: unknown[], onPart?: (part: never) => void, transfer: Transferable[] = [], signal?: AbortSignal): Promise<T> {
+  call<T>(name: string, args: unknown[], onPart?: (part: never) => void, signal?: AbortSignal, buffers: ArrayBuffer[] = []): Promise<T> {
     if (this.ended !== undefined) {
       return Promise.reject(
         new ExecuTorchError("InvalidState", `the runtime ended earlier (${this.ended.message}): load the module again`),
@@ -92,7 +94,7 @@ export class Connection {
       this.worker?.keepAlive(true);
       signal?.addEventListener("abort", () => this.waiting.has(id) && void this.call("abort", [id]), { once: true });
       try {
-        this.send({ id, call: name, args }, transfer);
+        this.send({ id, call: name, args, buffers });
       } catch (error) {
         this.remove(id);
         reject(new ExecuTorchError("InvalidArgument", `the arguments cannot be sent to the worker: ${(error as Error).message}`));
@@ -100,8 +102,15 @@ export class Connection {
     });
   }
 
-  private send(request: Request, transfer: Transferable[]): void {
-    if (this.worker !== undefined) this.worker.post(request, transfer);
+  /** Calls with `values` after the other arguments. Their elements are copied. */
+  callWithValues<T>(name: string, args: unknown[], values: Plain[]): Promise<T> {
+    const buffers: ArrayBuffer[] = [];
+    const carried = this.worker === undefined ? values : values.map((value) => this.carriers.load(value, buffers));
+    return this.call<T>(name, [...args, carried], undefined, undefined, buffers);
+  }
+
+  private send(request: Request): void {
+    if (this.worker !== undefined) this.worker.post(request, request.buffers);
     else void this.server!.answer(request);
   }
 
@@ -117,6 +126,7 @@ export class Connection {
       waiting.onPart?.(reply.part as never);
       return;
     }
+    this.carriers.put(reply.buffers);
     this.remove(reply.id);
     if (!("error" in reply)) {
       waiting.resolve(reply.value as never);

@@ -7,7 +7,7 @@ interface NodeProcess {
   getBuiltinModule?: (name: string) => unknown;
 }
 interface NodeWorker {
-  postMessage(message: unknown): void;
+  postMessage(message: unknown, transfer?: unknown[]): void;
   on(event: string, listener: (value: unknown) => void): void;
   ref(): void;
   unref(): void;
@@ -68,7 +68,7 @@ export function startThread(url: URL, browserWorker: () => Worker): Thread {
   if (isNode) {
     const worker = new (builtin<WorkerThreads>("node:worker_threads").Worker)(url, { execArgv: [] }); // not those of the program
     return {
-      post: (message) => worker.postMessage(message),
+      post: (message, transfer) => worker.postMessage(message, transfer),
       onMessage: (listener) => worker.on("message", listener),
       onError: (listener) => worker.on("error", (error) => listener(error as Error)),
       keepAlive: (keep) => (keep ? worker.ref() : worker.unref()),

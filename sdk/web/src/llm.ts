@@ -77,7 +77,7 @@ export class LlmModule {
     const weights = (Array.isArray(data) ? data : [data]) as readonly Source[];
     const settings = { cache, hasTokenizer: tokenizer !== undefined };
     const sources = [program, ...weights, ...(tokenizer === undefined ? [] : [tokenizer])].map(resolveSource);
-    const id = await connection.call<number>("llmLoad", [sources, settings, onProgress !== undefined], onProgress, [], signal);
+    const id = await connection.call<number>("llmLoad", [sources, settings, onProgress !== undefined], onProgress, signal);
     return new LlmModule(connection, id);
   }
 

@@ -38,13 +38,17 @@ export class Module {
     const weights = (Array.isArray(data) ? data : [data]) as readonly Source[];
     const sources = [program, ...weights].map(resolveSource);
     const settings = { backendOptions, shareMemory, etdump, cache };
-    const id = await connection.call<number>("load", [sources[0], sources.slice(1), settings, onProgress !== undefined], onProgress, [], signal);
+    const id = await connection.call<number>("load", [sources[0], sources.slice(1), settings, onProgress !== undefined], onProgress, signal);
     return new Module(connection, id);
   }
 
-  private call<T>(name: string, ...args: unknown[]): Promise<T> {
-    if (this.isDisposed) return Promise.reject(new ExecuTorchError("InvalidState", "this module was disposed of"));
+  private async call<T>(name: string, ...args: unknown[]): Promise<T> {
+    this.check();
     return this.connection.call<T>(name, [this.id, ...args]);
+  }
+
+  private check(): void {
+    if (this.isDisposed) throw new ExecuTorchError("InvalidState", "this module was disposed of");
   }
 
   getMethods(): Promise<string[]> {
@@ -73,7 +77,8 @@ export class Module {
   /** Runs a method. Outputs are copies. */
   async execute(method: string, inputs: Input | readonly Input[] = []): Promise<Output[]> {
     const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
-    const outputs = await this.call<Plain[]>("execute", method, all.map(toPlainValue).map(compact));
+    this.check();
+    const outputs = await this.connection.callWithValues<Plain[]>("execute", [this.id, method], all.map(toPlainValue));
     return outputs.map(fromPlainValue) as Output[];
   }
 
@@ -106,13 +111,6 @@ export class Module {
   delete(): Promise<void> {
     return this.dispose();
   }
-}
-
-/** The elements alone: a message copies the whole buffer of a view. */
-function compact(plain: Plain): Plain {
-  if (!("tensor" in plain)) return plain;
-  const { data } = plain.tensor;
-  return data.byteLength === data.buffer.byteLength ? plain : { tensor: { ...plain.tensor, data: data.slice() } };
 }
 
 /** Ends all runtimes, their workers and threads; a module that is loaded later starts a new one. */

@@ -70,10 +70,12 @@ export interface Request {
   /** A name of Server.calls. */
   call: string;
   args: unknown[];
+  /** Memory of `args`, which goes back with the answer. */
+  buffers?: ArrayBuffer[];
 }
 export type Reply =
-  | { id: number; value: unknown }
-  | { id: number; error: PlainError; hasEnded: boolean }
+  | { id: number; value: unknown; buffers: ArrayBuffer[] }
+  | { id: number; error: PlainError; hasEnded: boolean; buffers: ArrayBuffer[] }
   | { id: number; part: unknown }
   | { log: [LogLevel, string] };
 
@@ -94,13 +96,13 @@ export class Server {
   constructor(private readonly post: Post) {}
 
   /** Answers a request; never throws. */
-  async answer({ id, call, args }: Request): Promise<void> {
+  async answer({ id, call, args, buffers = [] }: Request): Promise<void> {
     try {
       const function_ = (this.calls as Record<string, (id: number, ...args: never[]) => unknown>)[call];
       const value = await function_!(id, ...(args as never[]));
-      this.post({ id, value }, buffersOf(value));
+      this.post({ id, value, buffers }, [...buffersOf(value), ...buffers]);
     } catch (error) {
-      this.post({ id, error: toPlain(error), hasEnded: this.runtime?.failure !== undefined });
+      this.post({ id, error: toPlain(error), hasEnded: this.runtime?.failure !== undefined, buffers }, buffers);
     }
   }
 

@@ -114,6 +114,52 @@ test("a view of a large buffer is sent to the worker alone", async () => {
   await module.dispose();
 });
 
+test("inputs that go to the worker in memory that comes back stay the caller's", async () => {
+  const module = await Module.load(read("at_once/portable.pte"), { worker: true });
+  const plain = await Module.load(read("at_once/portable.pte"), { worker: false });
+  const count = 3 * 64 * 64;
+  const picture = (seed) => Float32Array.from({ length: count }, (_, i) => Math.sin(i * (seed + 1)));
+  // A view, whose buffer has other elements too; and calls that are not awaited one by one.
+  const all = [0, 1, 2].map((seed) => {
+    const view = new Float32Array(count + 8).subarray(3, 3 + count);
+    view.set(picture(seed));
+    return view;
+  });
+  const found = await Promise.all(all.map((view) => module.forward(new Tensor(view, [1, 3, 64, 64]))));
+  for (const [seed, view] of all.entries()) {
+    assert.deepEqual(view, picture(seed));
+    const [expected] = await plain.forward(new Tensor(view, [1, 3, 64, 64]));
+    assert.deepEqual(found[seed][0].data, expected.data);
+  }
+  await assert.rejects(module.forward(new Tensor(picture(0), [3, 1, 64, 64])), fails("InvalidArgument", "channels"));
+  const [again] = await module.forward(new Tensor(picture(0), [1, 3, 64, 64]));
+  assert.deepEqual(again.data, found[0][0].data);
+  await module.dispose();
+  await plain.dispose();
+});
+
+test("memory for a message is used again, and there is no more than one call needs", async () => {
+  const { Carriers } = await import(new URL("dist/esm/carriers.js", packageFolder));
+  const carriers = new Carriers();
+  const carry = (data) => {
+    const buffers = [];
+    const { tensor } = carriers.load({ tensor: { data, sizes: [data.length], type: 6, dimOrder: [0] } }, buffers);
+    assert.deepEqual(tensor.data, data);
+    return buffers;
+  };
+  assert.deepEqual(carry(new Float32Array(1023)), []); // the message copies it
+  assert.deepEqual(carriers.load({ value: 3 }, []), { value: 3 });
+  const [first] = carry(new Float32Array(1024).fill(2));
+  const [second] = carry(new BigInt64Array(1000).fill(-3n)); // while the first is away
+  carriers.put([first, second]);
+  assert.deepEqual(carry(new Uint8Array(5000).fill(4)), [second]);
+  assert.deepEqual(carry(new Float64Array(512).fill(5)), [first]);
+  carriers.put([first, second]);
+  const [large] = carry(new Float32Array(4000).fill(6)); // in place of the first
+  carriers.put([large]);
+  assert.deepEqual([carry(new Float32Array(1024)), carry(new Float32Array(1024))], [[second], [large]]);
+});
+
 test("a process ends although its runtime has workers, from ES modules and from CommonJS", () => {
   const run = (code, type) =>
     execFileSync(process.execPath, [`--input-type=${type}`, "-e", code], { encoding: "utf8", timeout: 60000 }).trim();

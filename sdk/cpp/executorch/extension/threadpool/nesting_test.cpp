@@ -102,7 +102,7 @@ TEST_P(NestingTest, ParallelForInATaskOfPthreadpool) {
   });
 }
 
-#if defined(__linux__)  // linux_threads.c
+#if defined(__linux__)  // futex_threads.c
 
 struct Level {
   pthreadpool_t pool;

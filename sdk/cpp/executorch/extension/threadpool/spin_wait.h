@@ -10,6 +10,8 @@
 #undef PTHREADPOOL_SPIN_WAIT_ITERATIONS
 #if defined(__i386__) || defined(__x86_64__)
 #define PTHREADPOOL_SPIN_WAIT_ITERATIONS 5000 /* of about 140 cycles */
+#elif defined(__wasm__)
+#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 15000 /* of a fence, which takes some 40 cycles */
 #else
 #define PTHREADPOOL_SPIN_WAIT_ITERATIONS 150000 /* of a few cycles: `yield` does nothing on most Arm cores */
 #endif

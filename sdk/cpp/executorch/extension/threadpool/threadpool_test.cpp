@@ -184,7 +184,7 @@ TEST(ThreadPoolTest, EndsWhileThreadsBegin) {
   }
 }
 
-#if defined(__linux__)  // linux_threads.c
+#if defined(__linux__)  // futex_threads.c
 
 TEST(ThreadPoolTest, WaitsForNoThreadThatHasNotCome) {
   ThreadPool pool(4);

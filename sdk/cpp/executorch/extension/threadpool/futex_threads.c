@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of pthreadpool on Linux and Android. This file replaces its pthreads.c, with the same interface and
- * structures.
+/* The threads of pthreadpool on Linux, on Android and in WebAssembly. This file replaces its pthreads.c, with the same
+ * interface and structures.
  *
  * In pthreads.c, the caller wakes all threads by a system call and waits until each has run, even if no work is left.
  * If another program uses a core, that takes milliseconds, until the system schedules the last thread, for a task of
  * microseconds. Here threads join a task while it is open. The caller computes the items that no thread has begun,
  * closes the task, and waits only for the threads that have joined. It makes a system call only if threads sleep. */
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <pthreadpool.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__EMSCRIPTEN__)
+#include <emscripten/threading.h>
+#else
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
 
 #include "threadpool-common.h"
 
@@ -23,7 +27,7 @@
 #include "threadpool-utils.h"
 
 #if !PTHREADPOOL_USE_FUTEX
-#error "linux_threads.c needs pthreadpool's structure for futexes"
+#error "futex_threads.c needs pthreadpool's structure for futexes"
 #endif
 
 /* The bits of a pool's `command`. */
@@ -43,11 +47,20 @@ enum {
 
 /* Returns at once if the word has changed; may return early. */
 static void sleep_at(pthreadpool_atomic_uint32_t* word, uint32_t value) {
+#if defined(__EMSCRIPTEN__)
+  /* Each call looks for threads that have failed and do not leave their task; it ends the caller then. */
+  (void)emscripten_futex_wait(word, value, /*max_wait_ms=*/100);
+#else
   (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
+#endif
 }
 
 static void wake_all_at(pthreadpool_atomic_uint32_t* word) {
+#if defined(__EMSCRIPTEN__)
+  (void)emscripten_futex_wake(word, INT_MAX);
+#else
   (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
+#endif
 }
 
 /* Waits for the task after that of `last`. Returns its word. */
