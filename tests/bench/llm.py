@@ -43,10 +43,12 @@ def llama_cpp_worker(folder: Path, threads: int) -> Worker:
 class LanguageModels:
     """Measures models (their names in `MODELS`) on engines (columns). `folder` keeps what is made for them."""
 
+    all_columns: tuple[str, ...] = COLUMNS
+
     def __init__(self, folder: Path, columns: list[str] | None, models: list[str] | None) -> None:
         self.folder = folder
-        self.columns, self.models = columns or list(COLUMNS), models or list(MODELS)
-        for kind, names, known in (("column", self.columns, COLUMNS), ("model", self.models, MODELS)):
+        self.columns, self.models = columns or list(self.all_columns), models or list(MODELS)
+        for kind, names, known in (("column", self.columns, self.all_columns), ("model", self.models, MODELS)):
             if unknown := [name for name in names if name not in known]:
                 raise ValueError(f"there is no {kind} {unknown[0]!r}; expected some of {', '.join(known)}")
         self.results: Results = {}

@@ -20,7 +20,7 @@ def page(table: PeerTable) -> str:
     columns = list(table.columns)
     parts = [versions(table.versions)]
     for kind in kinds(table.rows):
-        parts.append("\n".join([f"{title(*kind)}:", "", *_table(rows_of(table.rows, kind), columns)]))
+        parts.append("\n".join([f"{title(*kind)}:", "", *rows_table(rows_of(table.rows, kind), columns)]))
     parts += [summary(table.rows), missing(table.rows)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -47,7 +47,7 @@ def versions(found: dict[str, dict[str, str]]) -> str:
     return "Engines: " + ", ".join(texts) + "." if texts else ""
 
 
-def _table(rows: list[Row], columns: list[str]) -> Iterator[str]:
+def rows_table(rows: list[Row], columns: list[str]) -> Iterator[str]:
     head = ["model", *columns, "fastest peer / sdk"]
     yield "| " + " | ".join(head) + " |"
     yield "|" + "---|" * len(head)

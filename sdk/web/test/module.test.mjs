@@ -139,7 +139,7 @@ test("inputs that go to the worker in memory that comes back stay the caller's",
 });
 
 test("memory for a message is used again, and there is no more than one call needs", async () => {
-  const { Carriers } = await import(new URL("dist/esm/carriers.js", packageFolder));
+  const { Carriers } = await import(new URL("../../../build/web-sources/esm/carriers.js", import.meta.url));
   const carriers = new Carriers();
   const carry = (data) => {
     const buffers = [];

@@ -39,14 +39,19 @@ async function litert(program, inputs, threads) {
 const engines = { sdk, onnxruntime, litert };
 const arrays = { float32: Float32Array, int64: BigInt64Array };
 let call;
+let startTime;
 
 /**
- * Loads a program and returns the elements of its first result. `inputs` are `{ path, dtype, shape }` of files with the elements.
+ * Loads an engine and a program and returns the elements of its first result. `inputs` are `{ path, dtype, shape }` of files with the elements.
  */
 async function load(engine, program, inputs, threads) {
   const read = async ({ path, dtype, shape }) => ({ data: new arrays[dtype](await (await fetch(path)).arrayBuffer()), shape });
-  call = await engines[engine](new URL(program, location.href).href, await Promise.all(inputs.map(read)), threads);
-  return Array.from(await call());
+  const elements = await Promise.all(inputs.map(read));
+  const start = performance.now();
+  call = await engines[engine](new URL(program, location.href).href, elements, threads);
+  const result = await call();
+  startTime = performance.now() - start;
+  return Array.from(result);
 }
 
 /** Milliseconds of a call, over so many seconds of calls. */
@@ -61,5 +66,5 @@ async function measure(seconds) {
   return (performance.now() - start) / calls;
 }
 
-Object.assign(globalThis, { load, measure });
+Object.assign(globalThis, { load, measure, startMs: () => startTime });
 document.documentElement.dataset.ready = "true";
