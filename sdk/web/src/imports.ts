@@ -188,11 +188,12 @@ export class Imports {
     return 0;
   }
 
+  /** Writes the C library's timespec: seconds and nanoseconds, which both have 32 bits. */
   private time(to: number): number {
     const view = this.view();
     const nanoseconds = now();
-    view.setBigInt64(to, nanoseconds / 1_000_000_000n, true);
-    view.setInt32(to + 8, Number(nanoseconds % 1_000_000_000n), true);
+    view.setInt32(to, Number(nanoseconds / 1_000_000_000n), true);
+    view.setInt32(to + 4, Number(nanoseconds % 1_000_000_000n), true);
     return 0;
   }
 

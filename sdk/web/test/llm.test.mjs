@@ -67,6 +67,22 @@ test("statistics are what an answer returns", async () => {
   await llm.dispose();
 });
 
+test("times in statistics are milliseconds of the time that passed", async () => {
+  const llm = await load({ worker: false });
+  const start = performance.now();
+  let found = 0;
+  while (performance.now() - start < 200) {
+    await llm.reset();
+    const answer = llm.generate(PROMPT, { ...GREEDY, maxNewTokens: 100 });
+    let result = await answer.next();
+    while (!result.done) result = await answer.next();
+    found += result.value.promptMs + result.value.generationMs;
+  }
+  const passed = performance.now() - start;
+  assert.ok(found > passed / 10 && found < passed, `${found} of ${passed}`);
+  await llm.dispose();
+});
+
 test("settings change the answer, and those that are unknown or wrong are errors", async () => {
   const llm = await load();
   const answer = async (options) => {
