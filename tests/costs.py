@@ -23,7 +23,7 @@ EXPENSIVE = 1.0
 """CPU seconds on the server of the budgets: the tests of a function that takes longer, all together, run in shares."""
 
 LEAST = 0.1
-"""Functions whose tests take less each are not in the file."""
+"""Functions whose tests take less, all that were recorded together, are not in the file."""
 
 
 def function_of(test: str) -> str:
@@ -80,12 +80,15 @@ class Recorder:
 
 
 def merged(before: Mapping[str, float], records: Iterable[tuple[float, str]], root: Path) -> dict[str, float]:
-    """The costs, updated with the median of each function's records and without functions that no longer exist."""
+    """The costs, updated with the mean of each function's records and without functions that no longer exist. It is the
+    mean because a fixture of several tests counts for the first one, and because one of a function's models may take
+    longer than all others."""
     found = defaultdict(list)
     for cost, test in records:
         found[function_of(test)].append(cost)
-    costs = {**before, **{name: statistics.median(all_of_one) for name, all_of_one in found.items()}}
-    return {name: cost for name, cost in costs.items() if cost >= LEAST and _exists(name, root)}
+    costs = {name: cost for name, cost in before.items() if name not in found}
+    costs |= {name: statistics.fmean(each) for name, each in found.items() if sum(each) >= LEAST}
+    return {name: cost for name, cost in costs.items() if _exists(name, root)}
 
 
 def _exists(function: str, root: Path) -> bool:
@@ -102,7 +105,7 @@ def main(slowness: str, *files: str) -> None:
         for cost, test in (line.split(maxsplit=1) for line in Path(file).read_text(encoding="utf-8").splitlines())
     ]
     costs = merged(known(), records, FILE.parents[1])
-    FILE.write_text("".join(f"{costs[name]:.1f} {name}\n" for name in sorted(costs)), encoding="utf-8")
+    FILE.write_text("".join(f"{costs[name]:.2f} {name}\n" for name in sorted(costs)), encoding="utf-8")
     print(f"{FILE.name}: {len(costs)} functions, {len(records)} tests were recorded")
 
 

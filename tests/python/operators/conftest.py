@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.testing._internal import common_utils
+from torch.testing._internal.opinfo import core
 
 import runtime_under_test
 
@@ -26,11 +28,10 @@ if _passed is not None:
 
 @pytest.fixture(autouse=True)
 def one_thread_without_warnings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Samples call what is deprecated, are too small for threads, and are seeded one by one: for GPUs that are not
-    there, PyTorch keeps each seed with the stack of who set it."""
-    for device in (torch.cuda, torch.xpu, torch.mtia):
-        if not device.is_available():
-            monkeypatch.setattr(device, "manual_seed_all", lambda seed: None)
+    """Samples call what is deprecated and are too small for threads. Each time that PyTorch makes samples, it searches
+    the stack for a test case of unittest: that took three quarters of the time of these tests, which have none."""
+    for module in (common_utils, core):
+        monkeypatch.setattr(module, "extract_test_fn", lambda: None)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with warnings.catch_warnings():

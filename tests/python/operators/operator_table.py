@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,6 +114,7 @@ def render(table: Table) -> str:
     return text
 
 
+@functools.cache
 def read_table() -> Table:
     """The table in the page."""
     table: Table = collections.defaultdict(dict)
