@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,7 @@ class CoreMLOperator:
         """Returns why Core ML does not get a call, or None if it does."""
         reason = None if self.check is None else self.check(node)
         operands = [] if self.reads_any else node.all_input_nodes
-        for value in pytree.tree_leaves([each.meta.get("val") for each in (*operands, node)]):
+        for value in (*pytree.tree_leaves([each.meta.get("val") for each in operands]), *_results(node)):
             reason = reason or _tensor_refusal(value)
         if reason is None:
             target, error = trials.first(node, targets)
@@ -70,6 +71,14 @@ def is_refused_whole(name: str) -> bool:
     """Whether the exporter keeps an operator whole even if Core ML refuses it. Decomposed, dynamic quantisation would
     become float operators that Core ML supports, and the reason for refusing a codebook would not mention codebooks."""
     return name in _DYNAMIC or name == _CODEBOOK
+
+
+def _results(node: Node) -> list[Any]:
+    """The results of a call that are read: batch norms and pools have others, which may be empty or of other dtypes."""
+    value = node.meta.get("val")
+    if isinstance(value, (tuple, list)) and all(user.target is operator.getitem for user in node.users):
+        return [value[index] for index in sorted({user.args[1] for user in node.users})]
+    return pytree.tree_leaves(value)
 
 
 def _tensor_refusal(value: Any) -> str | None:
