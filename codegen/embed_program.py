@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from .literals import comment, is_identifier
+from .regular_file import read_file
 
 ALIGNMENT = 16
 BYTES_PER_LINE = 24
@@ -60,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not is_identifier(options.symbol):
         parser.error(f"--symbol '{options.symbol}' is not a C identifier")
     try:
-        data = options.program.read_bytes()
+        data = read_file(options.program)
         if not data:
             raise OSError("the file is empty")
         files = {options.output: c_source(data, options.symbol, options.program.name)}

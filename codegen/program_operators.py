@@ -20,6 +20,7 @@ from pathlib import Path
 
 from .flatbuffer import ProgramError, Table, read
 from .kernel_keys import MAX_DTYPES, TensorMeta, kernel_key
+from .regular_file import read_file
 from .schema import SchemaError, check_operator_name
 
 # Positions of fields in the tables of sdk/cpp/executorch/schema/program.fbs, counted from 0.
@@ -190,9 +191,9 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--sources and --operators need --functions-yaml")
     try:
         if options.backends:
-            print("\n".join(program_backends(options.program.read_bytes())))
+            print("\n".join(program_backends(read_file(options.program))))
             return 0
-        operators = program_operators(options.program.read_bytes())
+        operators = program_operators(read_file(options.program))
         if options.operators:
             operators = sorted({*operators, *named_operators(options.operators, options.functions_yaml)})
         if not options.sources:

@@ -18,6 +18,7 @@ from .flatbuffer import ProgramError
 from .functions_yaml import load_document, operator_name, read_yaml
 from .kernel_keys import DEFAULT_KEY, dtypes_of_key
 from .program_operators import program_uses
+from .regular_file import read_file
 from .schema import SchemaError, check_operator_name
 
 # Operators of the runtime itself: no kernel library has them.
@@ -90,7 +91,7 @@ def from_programs(paths: Sequence[Path]) -> Selection:
     selection = Selection()
     for path in program_files(paths):
         try:
-            uses = program_uses(path.read_bytes())
+            uses = program_uses(read_file(path))
         except ProgramError as error:
             raise ProgramError(f"{path}: {error}") from error
         for operator, use in uses.items():

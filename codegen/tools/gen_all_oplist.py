@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..functions_yaml import read_yaml
 from ..gen import write_if_changed
+from ..regular_file import read_text
 from ..schema import SchemaError
 from ..selection import Selection, SelectionError, as_yaml, from_yaml
 from .gen_selected_op_variants import write_selected_op_variants
@@ -54,7 +55,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     listed: str = options.model_file_list_path
     if listed.startswith("@"):
-        paths = [Path(line.strip()) for line in Path(listed[1:]).read_text().splitlines() if line.strip()]
+        paths = [Path(line.strip()) for line in read_text(Path(listed[1:])).splitlines() if line.strip()]
     else:
         paths = [Path(listed)]
     if not options.allow_include_all_overloads:

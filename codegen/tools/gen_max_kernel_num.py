@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ..functions_yaml import read_yaml
 from ..gen import write_if_changed
+from ..regular_file import read_text
 from ..schema import SchemaError
 from ..selection import SelectionError
 
@@ -28,7 +29,7 @@ _KERNEL = re.compile(r'\bKernel\s*\(\s*"')
 def _count_prim_ops(prim_ops_source: Path) -> int:
     """Kernels in the table of a source file, or in those of a folder's .cpp files. SelectionError if none is found."""
     files = sorted(prim_ops_source.glob("*.cpp")) if prim_ops_source.is_dir() else [prim_ops_source]
-    count = sum(len(_KERNEL.findall(path.read_text())) for path in files)
+    count = sum(len(_KERNEL.findall(read_text(path))) for path in files)
     if count == 0:
         raise SelectionError(
             f'{prim_ops_source} has no entry `Kernel("NAME", ...)`; give the source file or folder that registers the '

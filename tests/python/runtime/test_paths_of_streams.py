@@ -105,6 +105,26 @@ DOORS = {
     "analyze of Core ML": (
         "from sdk.backends.apple.coreml.compute_plan import analyze\nanalyze(link(path, 'model.pte'))"
     ),
+    "nodes of a Neutron program": (
+        "from sdk.backends.nxp.neutron_node_extraction import extract_artifacts_from_neutron_node as extract\n"
+        "extract(path)"
+    ),
+    "selection of programs": (
+        "from sdk.codegen.selection import from_programs; from_programs([link(path, 'model.pte')])"
+    ),
+    "selection, YAML": "from sdk.codegen.selection import from_yaml; from_yaml(Path(path))",
+    "list of selections": (
+        "from sdk.codegen.tools.gen_all_oplist import main\n"
+        "main(['--output_dir', 'out', '--model_file_list_path', '@' + path])"
+    ),
+    "program_operators": "from sdk.codegen.program_operators import main; main([path]) and fail()",
+    "program_operators, backends": (
+        "from sdk.codegen.program_operators import main; main([path, '--backends']) and fail()"
+    ),
+    "embed_program": "from sdk.codegen.embed_program import main; main([path, '--output', 'program.c']) and fail()",
+    "kernels in the source of prim operators": (
+        "from sdk.codegen.tools.gen_max_kernel_num import _count_prim_ops; _count_prim_ops(Path(path))"
+    ),
 }
 _RUN = """
 import resource, shutil, sys

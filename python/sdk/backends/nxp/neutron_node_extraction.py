@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from sdk.backends.nxp.neutron.payload import NeutronNodeArtifacts
 from sdk.backends.nxp.neutron.tflite.schema import Code, Model, Operator, from_bytes
+from sdk.exir._serialize._regular_file import read_file
 
 __all__ = ["NeutronNodeArtifacts", "extract_artifacts_from_neutron_node"]
 
@@ -27,7 +27,7 @@ def extract_artifacts_from_neutron_node(tflite_flatbuffer_or_path: bytes | str) 
         ValueError: the model is damaged.
     """
     data = tflite_flatbuffer_or_path
-    model = from_bytes(Path(data).read_bytes() if isinstance(data, str) else bytes(data))
+    model = from_bytes(read_file(data) if isinstance(data, str) else bytes(data))
     if len(model.subgraphs) != 1:
         raise RuntimeError(f"NXP's converter made a model with {len(model.subgraphs)} graphs; expected 1")
     node = _node(model)
