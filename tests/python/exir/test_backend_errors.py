@@ -106,6 +106,76 @@ def test_a_tag_that_means_nothing():
     assert "The partitioner was Untold." in full_text(caught.value)
 
 
+class TagsOf(Partitioner):
+    """Tags the nodes of one kind in the graph, or in its branches."""
+
+    def __init__(self, op, in_branches=False):
+        self.op, self.in_branches = op, in_branches
+
+    def partition(self, exported_program):
+        graphs = [m for m in exported_program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
+        for graph_module in graphs[1:] if self.in_branches else graphs[:1]:
+            for node in graph_module.graph.find_nodes(op=self.op):
+                node.meta["delegation_tag"] = "t"
+        return PartitionResult(exported_program, {"t": DelegationSpec("Names", [])})
+
+
+def branches(x):
+    return torch.cond(x.sum() > 0, torch.sin, torch.cos, [x])
+
+
+@pytest.mark.parametrize("in_branches", [False, True], ids=["program", "branches"])
+def test_tags_of_inputs_and_outputs(in_branches):
+    """DEL-13: what no delegate can own is an error of the original's type; it names the node and the partitioner."""
+    for op in ("output", "placeholder"):
+        with pytest.raises(RuntimeError, match=rf"{op} node \w+ should not be tagged") as caught:
+            to_backend(edge_of(branches, X), TagsOf(op, in_branches))
+        assert "The partitioner was TagsOf." in full_text(caught.value)
+
+
+def test_tags_of_weights_are_not_errors():
+    """DEL-15: parameters, buffers that the program reads or changes, and constants, whether a delegate reads them."""
+
+    class State(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(2))
+            self.register_buffer("offset", torch.ones(2))
+            self.scale = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self):
+            self.count.add_(1)
+            return self.count * self.scale + self.offset + torch.tensor([2.0, 3.0])
+
+    edge = to_edge(export(State(), ())).exported_program()
+    kinds = {spec.kind.name for spec in edge.graph_signature.input_specs}
+    assert kinds == {"PARAMETER", "BUFFER", "CONSTANT_TENSOR"}
+    lowered = to_backend(edge, TagsOf("placeholder"))
+    torch.testing.assert_close(lowered.module()(), torch.tensor([4.0, 5.0]))
+
+
+def test_errors_of_partitioners_have_the_originals_types():
+    """DEL-13: RuntimeError for a constant of two owners, AssertionError for a changed graph."""
+
+    class Splits(Partitioner):
+        def partition(self, exported_program):
+            for node in exported_program.graph.nodes:
+                if (node.op == "placeholder" and node.name.startswith("c_")) or node.target is ops.sin.default:
+                    node.meta["delegation_tag"] = "t"
+            return PartitionResult(exported_program, {"t": DelegationSpec("Names", [])})
+
+    class Changes(Partitioner):
+        def partition(self, exported_program):
+            next(n for n in exported_program.graph.nodes if n.target is ops.sin.default).target = ops.cos.default
+            return PartitionResult(exported_program, {})
+
+    constant = torch.ones(2)
+    with pytest.raises(RuntimeError, match="aten_cos_default outside of the partition uses it too"):
+        to_backend(edge_of(lambda x: x + torch.sin(constant) + torch.cos(constant), X), Splits())
+    with pytest.raises(AssertionError, match="Partitioner Changes changed the graph of method 'forward'"):
+        to_backend(edge_of(Model(), X), Changes())
+
+
 def test_wrong_results():
     """DEL-13, DEL-14"""
 

@@ -13,7 +13,7 @@ from edge_cases import Function
 from torch._export.verifier import SpecViolationError
 from torch.export import Dim, export
 
-from sdk.exir import EdgeCompileConfig, ExecutorchBackendConfig, memory, to_edge
+from sdk.exir import EdgeCompileConfig, ExecutorchBackendConfig, memory, to_edge, to_edge_transform_and_lower
 from sdk.exir._serialize._program import _get_extended_header, deserialize_pte_binary
 from sdk.exir.backend.test.backend_with_compiler_demo import (  # noqa: F401  (defines the backend)
     BackendWithCompilerDemo,
@@ -122,6 +122,28 @@ def test_preserve_ops():
     assert op not in targets(to_edge(program).exported_program())
     kept = to_edge(program, compile_config=EdgeCompileConfig(preserve_ops=[op])).exported_program()
     assert targets(kept) == [op]
+
+
+VIEWS = {
+    "expand": (lambda x: x.expand(4, 2, 3) + 1, aten.expand.default),
+    "reshape": (lambda x: x.reshape(-1), aten.reshape.default),
+    "branch": (
+        lambda x: torch.cond(x.sum() > 0, lambda x: x.view(6) + 1, lambda x: x.view(6) - 1, [x]),
+        aten.view.default,
+    ),
+}
+
+
+@pytest.mark.parametrize("lower", [to_edge, to_edge_transform_and_lower])
+@pytest.mark.parametrize("name", VIEWS)
+def test_preserved_views_are_refused(name, lower):
+    """EDGE-06: views become copies, so that none can be preserved; an unused one is not an error."""
+    function, op = VIEWS[name]
+    program, config = export(Function(function), (X.clone(),)), EdgeCompileConfig(preserve_ops=[op])
+    with pytest.raises(RuntimeError, match=f"Cannot preserve operator {op} because it is a view") as caught:
+        lower({"read": program}, compile_config=config)
+    assert "method 'read' calls" in str(caught.value) and " comes from: File " in str(caught.value)
+    assert lower(export(Function(torch.sin), (X.clone(),)), compile_config=config).methods == {"forward"}
 
 
 def test_all_options_of_edge_are_tested():

@@ -156,6 +156,30 @@ def test_owned_and_borrowed_weights():
     assert list(owned.graph_module.lowered_module_0.original_module.state_dict) == ["p"]
 
 
+class Cache(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("b", torch.zeros(2, 3))
+
+    def forward(self, q, k, position):
+        keys = torch.ops.aten.index_put_(self.b, [position, None], k)
+        return keys.mm(q.transpose(0, 1))
+
+
+def test_owned_state():
+    """DEL-15: state that the demo partitioner gives to a delegate leaves the outer program."""
+    model, inputs = Cache(), (torch.rand(1, 3), torch.rand(1, 3), torch.tensor([1, 1]))
+    expected = model(*inputs)
+    model.b.zero_()
+    lowered = to_backend(to_edge(export(model, inputs)).exported_program(), AllNodesPartitionerDemo())
+    assert not lowered.graph_signature.buffers_to_mutate and not lowered.state_dict
+    (module,) = get_lowered_backend_modules(lowered.graph_module)
+    owned = module.original_module
+    assert list(owned.state_dict) == ["b"]
+    assert list(owned.graph_signature.buffers_to_mutate.values()) == ["b"]
+    torch.testing.assert_close(lowered.module()(*inputs), expected)
+
+
 def test_delegates_inside_branches():
     """DEL-12: partitions in the branches of cond, with a Linear in one of them."""
 

@@ -8,6 +8,7 @@ from torch.export import export
 
 from sdk.exir import ExecutorchBackendConfig, to_edge
 from sdk.exir.backend.test.device_util import CpuOnlyPartitioner, DeviceAwarePartitioner
+from sdk.exir.passes import MemoryPlanningPass
 from sdk.exir.passes.propagate_device_config import PropagateDeviceConfig
 from sdk.exir.schema import DelegateCall, DeviceType, ExecutionPlan, KernelCall, NonConstBufferDevice, Tensor
 
@@ -78,6 +79,29 @@ def test_the_delegates_tensors_are_copied():
         if isinstance(value.val, Tensor) and value.val.allocation_info:
             on_device = value.val.allocation_info.memory_id == 2
             assert on_device == (device(result, index)[0] == DeviceType.CUDA)
+
+
+class PoolForSums(MemoryPlanningPass):
+    """Puts what the host computes into a memory of its system that only custom passes use."""
+
+    def run(self, graph_module, graph_signature=None):
+        for node in graph_module.graph.nodes:
+            if "sub" in str(node.target):
+                node.meta["spec"].mem_id = 3
+        return super().run(graph_module, graph_signature)
+
+
+def test_memory_ids_of_custom_passes_stay():
+    """MEM-10: memory of a device follows the ids that a custom pass chose; ExecuTorch refuses both together."""
+    result = plan(AddSubAdd(), memory_planning_pass=PoolForSums())
+    sizes = result.non_const_buffer_sizes
+    assert len(sizes) == 5 and sizes[2] == 0 and min(sizes[1], sizes[3], sizes[4]) > 0
+    assert result.non_const_buffer_device == [NonConstBufferDevice(4, DeviceType.CUDA, 1)]
+    places: dict[int, set[DeviceType]] = {}
+    for index, value in enumerate(result.values):
+        if isinstance(value.val, Tensor) and value.val.allocation_info:
+            places.setdefault(value.val.allocation_info.memory_id, set()).add(device(result, index)[0])
+    assert places == {1: {DeviceType.CPU}, 3: {DeviceType.CPU}, 4: {DeviceType.CUDA}}
 
 
 def test_between_delegates_only_what_the_host_reads_is_copied():

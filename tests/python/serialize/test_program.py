@@ -169,6 +169,30 @@ def test_equal_delegates_share_a_segment() -> None:
     assert _extract_delegate_payload(data, "Missing") is None
 
 
+def test_delegate_data_that_nothing_refers_to() -> None:
+    """ETPM-14: moving payloads to segments would lose the data, so that it is an error."""
+    program = make_program(delegates=[b"used"])
+    program.backend_delegate_data += [BackendDelegateInlineData(b"more"), BackendDelegateInlineData(b"")]
+    with pytest.raises(ValueError, match="no delegate refers to delegate data 1, 2, which the file would lose"):
+        serialize_pte_binary(PTEFile(program), extract_delegate_segments=True)
+    inline = bytes(serialize_pte_binary(PTEFile(program)))
+    assert deserialize_pte_binary(inline).program.backend_delegate_data == program.backend_delegate_data
+
+
+def test_empty_payloads_stay_inline() -> None:
+    """ETPM-14: a segment has at least one byte, as in the original's files."""
+    program = make_program(delegates=[b"", b"payload", b""])
+    data = bytes(serialize_pte_binary(PTEFile(program), extract_delegate_segments=True))
+    written = stored(data)
+    assert [segment.size for segment in written.segments if segment.size] == [7]
+    places = [delegate.processed.location for delegate in written.execution_plan[0].delegates]
+    assert places == [DataLocation.INLINE, DataLocation.SEGMENT, DataLocation.INLINE]
+    back = deserialize_pte_binary(data).program
+    payloads = [back.backend_delegate_data[d.processed.index].data for d in back.execution_plan[0].delegates]
+    assert payloads == [b"", b"payload", b""]
+    assert [_extract_delegate_payload(data, "Backend", i) for i in range(3)] == payloads
+
+
 def test_serialising_does_not_change_the_program() -> None:
     file = PTEFile(make_program([b"abc"], [b"xyz"]))
     before = _program_to_json(file.program)

@@ -126,8 +126,11 @@ def _pack(buffers: Sequence[Buffer], alignment: int) -> tuple[Cord, list[int]]:
 
 
 def _extract_delegates(program: Program, segments: SegmentWriter) -> Program:
-    """The program with its inline delegate data moved to segments; equal data is stored once."""
+    """The program with its inline delegate data moved to segments; equal data is stored once, and empty data stays
+    inline, because a segment has at least one byte."""
     segment_of: dict[bytes, int] = {}
+    kept: list[BackendDelegateInlineData] = []
+    used: set[int] = set()
 
     def move(plan_name: str, delegate: BackendDelegate) -> BackendDelegate:
         if delegate.processed.location != DataLocation.INLINE:
@@ -138,7 +141,11 @@ def _extract_delegates(program: Program, segments: SegmentWriter) -> Program:
                 f"delegate {delegate.id!r} in method {plan_name!r} refers to delegate data {index}, "
                 f"but the program has {len(program.backend_delegate_data)}"
             )
+        used.add(index)
         data = program.backend_delegate_data[index].data
+        if not data:
+            kept[:] = [BackendDelegateInlineData(b"")]
+            return replace(delegate, processed=BackendDelegateDataReference(DataLocation.INLINE, 0))
         if data not in segment_of:
             segment_of[data] = segments.add(data)
         return replace(delegate, processed=BackendDelegateDataReference(DataLocation.SEGMENT, segment_of[data]))
@@ -147,7 +154,13 @@ def _extract_delegates(program: Program, segments: SegmentWriter) -> Program:
         replace(plan, delegates=[move(plan.name, delegate) for delegate in plan.delegates])
         for plan in program.execution_plan
     ]
-    return replace(program, execution_plan=plans, backend_delegate_data=[])
+    unused = [index for index in range(len(program.backend_delegate_data)) if index not in used]
+    if unused:
+        raise ValueError(
+            f"no delegate refers to delegate data {', '.join(map(str, unused))}, which the file would lose: remove the "
+            "data from Program.backend_delegate_data, or refer to it"
+        )
+    return replace(program, execution_plan=plans, backend_delegate_data=kept)
 
 
 def _extract_named_data(named_data: NamedDataStoreOutput, segments: SegmentWriter) -> list[NamedData]:

@@ -18,7 +18,7 @@ _OPERANDS: dict[str, tuple[int, ...]] = {"cond": (3,), "map_impl": (1, 2), "scan
 """For each control-flow operator, the arguments that are lists of values and become, in order, the inputs of its
 branches. The values of the last list do not change between calls of a branch."""
 
-_STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def kept_graphs(graph_module: GraphModule) -> Iterator[GraphModule]:
@@ -42,7 +42,7 @@ def constant_placeholders(program: ExportedProgram) -> dict[Node, InputSpec]:
     specs = {
         s.arg.name: s
         for s in program.graph_signature.input_specs
-        if s.kind in _STATE and s.target not in mutated and hasattr(s.arg, "name")
+        if s.kind in WEIGHTS and s.target not in mutated and hasattr(s.arg, "name")
     }
     found = {n: specs[n.name] for n in program.graph.nodes if n.op == "placeholder" and n.name in specs}
     _add_branches(program.graph_module, found)

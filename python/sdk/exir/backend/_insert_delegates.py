@@ -13,7 +13,7 @@ from torch.fx import Graph, Node
 
 from sdk.exir.backend._branches import drop_unused_operands, kept_graphs
 from sdk.exir.backend._lower_partitions import COPIES, Partition
-from sdk.exir.backend._messages import source_of
+from sdk.exir.backend._messages import TagError, source_of
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.graph.programs import assemble
 from sdk.exir.lowered_backend_module import LoweredBackendModule
@@ -48,7 +48,7 @@ def insert_delegates(
         try:
             sort_topologically(module.graph)
         except _CycleError as cycle:
-            raise ValueError(_explain(cycle.nodes, calls)) from None
+            raise TagError(_explain(cycle.nodes, calls)) from None
         module.recompile()
     for node in list(program.graph.nodes):
         if node.op == "placeholder" and node.name in removed:

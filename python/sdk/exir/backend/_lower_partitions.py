@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,8 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from sdk.exir.backend._branches import constant_placeholders, kept_graphs
-from sdk.exir.backend._messages import source_of
+from sdk.exir.backend._branches import WEIGHTS, constant_placeholders, kept_graphs
+from sdk.exir.backend._messages import TagError, source_of
 from sdk.exir.backend.partitioner import DelegationSpec
 from sdk.exir.graph.programs import assemble, copy_graph_module, make_graph_module
 from sdk.exir.passes.external_constants_pass import mark_placeholders_of_branches
@@ -67,6 +68,8 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
     constants = constant_placeholders(program)
     mark_placeholders_of_branches(program, constants)
     order = {tag: i for i, tag in enumerate(tags)}
+    names = {s.arg.name for s in program.graph_signature.input_specs if s.kind in WEIGHTS and hasattr(s.arg, "name")}
+    weights = {node for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
     for module in kept_graphs(program.graph_module):
         available = constants
         if module is program.graph_module:
@@ -75,11 +78,12 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
             placeholders = (n for n in module.graph.nodes if n.op == "placeholder" and n.name in state)
             available = {**constants, **{node: state[node.name] for node in placeholders}}
         by_tag: dict[str, list[Node]] = {}
+        _check_inputs_and_outputs(module, weights if module is program.graph_module else available)
         for node in module.graph.nodes:
             tag = node.meta.get(_TAG)
             if tag is not None and node.op in ("call_function", "get_attr"):
                 if tag not in tags:
-                    raise ValueError(
+                    raise TagError(
                         f"node {node.name} has the delegation tag {tag!r}, for which the partitioner gave no "
                         f"DelegationSpec; it gave {', '.join(sorted(tags)) or 'none'}. Add the tag to `partition_tags` "
                         f"or do not set it.{source_of(node)}"
@@ -88,6 +92,24 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
         for tag in sorted(by_tag, key=lambda tag: order[tag]):
             partitions.append(_partition(program, module, tag, tags[tag], by_tag[tag], available))
     return partitions
+
+
+def _check_inputs_and_outputs(module: GraphModule, weights: Container[Node]) -> None:
+    """Raises if an output, or an input that is not one of `weights`, is tagged."""
+    for node in module.graph.nodes:
+        tag = node.meta.get(_TAG)
+        if tag is None or node.op not in ("placeholder", "output") or node in weights:
+            continue
+        if node.op == "output":
+            raise TagError(
+                f"output node {node.name} should not be tagged: it has the delegation tag {tag!r}, but what a graph "
+                "returns belongs to no delegate. Tag the operators that compute the results."
+            )
+        raise TagError(
+            f"placeholder node {node.name} should not be tagged: it has the delegation tag {tag!r}, but it is an input "
+            "of the graph. A delegate can own parameters, buffers and constants alone, and gets inputs from its "
+            "caller: tag the operators that read it."
+        )
 
 
 def _partition(
@@ -112,7 +134,7 @@ def _partition(
     for node in tagged:
         other = next((u for u in node.users if u not in members and u.op != "output"), None)
         if other is not None:
-            raise ValueError(
+            raise TagError(
                 f"{node.name} is tagged {tag!r}, so the backend {spec.backend_id} would own it, but {other.name} "
                 "outside of the partition uses it too. Do not tag constants that are shared (tag_constant_data does "
                 f"not), or duplicate them first (duplicate_constant_node).{source_of(other)}"
@@ -137,7 +159,7 @@ def _writes(
         if buffer is None:
             continue
         if value not in members:
-            raise ValueError(
+            raise TagError(
                 f"buffer {output.target} is tagged for a delegate of {spec.backend_id}, but its new value {value} is "
                 "computed outside of the partition. Tag the node that computes it too, or do not tag the buffer "
                 f"(tag_mutated_buffer tags only what one partition reads and writes).{source_of(value)}"

@@ -16,7 +16,7 @@ from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
 from sdk.exir.backend._branches import kept_graphs
 from sdk.exir.backend._insert_delegates import insert_delegates
 from sdk.exir.backend._lower_partitions import COPIES, Partition, find_partitions
-from sdk.exir.backend._messages import add_context
+from sdk.exir.backend._messages import ChangedGraphError, TagError, add_context
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.declarations import keep_losses, note_untaken, partitioning, preprocessing
@@ -164,7 +164,7 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
     tagged = result.tagged_exported_program
     change = first_difference(tagged.graph_module, program.graph_module) if _validate else None
     if change is not None:
-        raise ValueError(
+        raise ChangedGraphError(
             f"Partitioner {name} changed the graph of method {method!r}: {change}. It may only set "
             'node.meta["delegation_tag"]; change graphs in a pass (EdgeProgramManager.transform).'
         )
@@ -172,7 +172,7 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
     note_untaken(program.graph_module, tagged.graph_module, partitioner, backend_ids)
     try:
         return tagged, find_partitions(tagged, dict(result.partition_tags))
-    except ValueError as error:
+    except TagError as error:
         add_context(error, f"The partitioner was {name}.")
         raise
 

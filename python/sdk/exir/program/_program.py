@@ -10,7 +10,7 @@ import torch
 from torch._export.verifier import Verifier
 from torch.export import ExportedProgram
 
-from sdk.exir._messages import add_context
+from sdk.exir._messages import add_context, source_of
 from sdk.exir._serialize._named_data_store import NamedDataStore
 from sdk.exir._to_edge._emitter import EdgeOptions
 from sdk.exir._to_edge._lower import lower_to_edge
@@ -71,6 +71,7 @@ def to_edge(
     """
     programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
+    _refuse_preserved_views(config, programs)
     notes: list[str] = []
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
     options = _options(config, frozenset(unwrap_op(op) for op in config.preserve_ops))
@@ -97,6 +98,7 @@ def to_edge_transform_and_lower(
     """
     programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
+    _refuse_preserved_views(config, programs)
     partitioners = _partitioners_by_method(partitioner, programs)
     user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
     notes: list[str] = []
@@ -316,6 +318,22 @@ def _manager(
     manager = EdgeProgramManager(programs, constant_methods, config, exceptions, preserved)
     manager._report = list(report)
     return manager
+
+
+def _refuse_preserved_views(config: EdgeCompileConfig, programs: dict[str, ExportedProgram]) -> None:
+    """Raises RuntimeError, as ExecuTorch does, if a program calls a view that `preserve_ops` lists."""
+    listed = {op for op in map(unwrap_op, config.preserve_ops) if isinstance(op, torch._ops.OpOverload) and op.is_view}
+    if not listed or not config._check_ir_validity:
+        return
+    for method, program in programs.items():
+        for module in program.graph_module.modules():
+            for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+                if node.target in listed:
+                    raise RuntimeError(
+                        f"EdgeCompileConfig.preserve_ops lists torch.ops.{node.target}, which method {method!r} calls: "
+                        f"Cannot preserve operator {node.target} because it is a view. Edge dialect writes views as "
+                        f"copies: remove the operator from the list.{source_of(node)}"
+                    )
 
 
 def _options(config: EdgeCompileConfig, preserved: frozenset, filtered: Sequence[tuple] = ()) -> EdgeOptions:

@@ -9,7 +9,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
-from sdk.exir.backend.utils import refuse, tag_constant_data
+from sdk.exir.backend.utils import refuse, tag_constant_data, tag_mutated_buffer
 
 
 def partition_by_support(
@@ -17,10 +17,11 @@ def partition_by_support(
     support: OperatorSupportBase,
     spec: DelegationSpec,
     own_constants: bool = False,
+    own_state: bool = False,
     reason: str | None = None,
 ) -> PartitionResult:
-    """Tags the largest subgraphs of supported nodes. With `own_constants` their weights become the delegate's; `reason`
-    is why other nodes are not taken."""
+    """Tags the largest subgraphs of supported nodes. With `own_constants` their weights become the delegate's, with
+    `own_state` the buffers that they change; `reason` is why other nodes are not taken."""
     tags: dict[str, DelegationSpec] = {}
     for module in program.graph_module.modules():
         if not isinstance(module, GraphModule):
@@ -35,4 +36,6 @@ def partition_by_support(
                 refuse(node, spec.backend_id, reason)
     if own_constants:
         tag_constant_data(program)
+    if own_state:
+        tag_mutated_buffer(program)
     return PartitionResult(program, tags)

@@ -78,7 +78,8 @@ class AddMulPartitionerDemo(Partitioner):
 
 @final
 class AddAttributePartitionerDemo(Partitioner):
-    """Gives add to BackendWithCompilerDemo together with the weights that it reads."""
+    """Gives add to BackendWithCompilerDemo together with the weights that it reads. State stays outside, because this
+    backend keeps none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +92,7 @@ class AddAttributePartitionerDemo(Partitioner):
 
 @final
 class AllNodesPartitionerDemo(Partitioner):
-    """Gives everything to ExecutorBackend."""
+    """Gives everything to ExecutorBackend, together with weights and with the state that the program changes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,7 +100,9 @@ class AllNodesPartitionerDemo(Partitioner):
         self.delegation_spec = DelegationSpec("ExecutorBackend", [])
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        return partition_by_support(exported_program, self.op_support, self.delegation_spec, own_constants=True)
+        return partition_by_support(
+            exported_program, self.op_support, self.delegation_spec, own_constants=True, own_state=True
+        )
 
 
 class OpsToNotDecomposeOperatorSupport(OperatorSupportBase):
