@@ -198,6 +198,34 @@ def test_divided_convolutions_are_folded() -> None:
     assert (program.module()(x) - expected).abs().max() < 0.06
 
 
+class _FloatBias(nn.Module):
+    """What torchao leaves of a batch norm behind a convolution that was trained without a bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-90, 90, (4, 3, 1, 1), dtype=torch.int8))
+        self.register_buffer("bias", torch.randn(4))
+
+    def forward(self, x: Tensor, rounded: bool) -> Tensor:
+        limits = (0, -128, 127, torch.int8)
+        x = DQ_PER_TENSOR(Q_PER_TENSOR(x, 0.03, *limits), 0.03, *limits)
+        found = nn.functional.conv2d(x, DQ_PER_TENSOR(self.weight, 0.01, *limits), self.bias).relu()
+        limits = (-128, *limits[1:])
+        return DQ_PER_TENSOR(Q_PER_TENSOR(found, 0.05, *limits), 0.05, *limits) if rounded else found
+
+
+def test_biases_of_floats_are_quantised() -> None:
+    """CAD-04: the convolution's operator takes a bias of int32. Where the result stays in floats, so does it."""
+    torch.manual_seed(0)
+    model, x = _FloatBias().eval(), torch.randn(2, 3, 4, 4)
+    program = torch.export.export(model, (x, True))
+    lowered = compiler.apply_pre_edge_transform_passes(program, CadenceFusedConvReluQuantizer())
+    targets = [str(node.target) for node in lowered.graph.nodes if node.op == "call_function"]
+    assert any("quantized_conv2d" in t for t in targets) and not any("relu" in t for t in targets), targets
+    assert (lowered.module()(x, True) - model(x, True)).abs().max() <= 0.05 + 1e-6
+    assert not _folds(torch.export.export(model, (x, False)))
+
+
 def test_counters_are_removed() -> None:
     torch.manual_seed(0)
     model = _Block(True).train()

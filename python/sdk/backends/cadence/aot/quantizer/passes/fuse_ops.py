@@ -56,6 +56,8 @@ class FuseQATConvBN(PassBase):
     batch norm and divides the result by this scale before the batch norm, so that only the bias is left to fold.
 
     A convolution without a bias gets one of int32 where one is folded. Batch norms behind other calls stay as they are.
+    Where torchao has folded the batch norm of a convolution that was trained without a bias, no observer gave the new
+    bias a scale: it becomes int32, too.
     """
 
     def __init__(self, exported_program: ExportedProgram, default_zero_bias: bool = True) -> None:
@@ -67,8 +69,12 @@ class FuseQATConvBN(PassBase):
         """Folds the batch norms of the program's graph."""
         changed = False
         for node in list(graph_module.graph.nodes):
-            if node.op == "call_function" and node.target in _NORMS:
+            if node.op != "call_function":
+                continue
+            if node.target in _NORMS:
                 changed |= self._fold(node)
+            elif node.target in _CONVOLUTIONS:
+                changed |= self._quantize_bias(node)
         if changed:
             graph_module.graph.eliminate_dead_code()
             graph_module.recompile()
@@ -146,6 +152,14 @@ class FuseQATConvBN(PassBase):
         with torch.no_grad():
             found: Tensor = argument.target(*args, **kwargs)
         return found
+
+    def _quantize_bias(self, conv: Node) -> bool:
+        """Quantises a constant bias of floats if the convolution's other operands and its result are quantised."""
+        bias = get_arg(conv, "bias")
+        if not isinstance(bias, Node) or dequantized(bias) is not None or not self._is_rounded(conv):
+            return False
+        stored = self._value(bias)
+        return stored is not None and self._add_to_bias(conv, torch.zeros_like(stored, dtype=torch.float64))
 
     def _add_to_bias(self, conv: Node, more: Tensor) -> bool:
         """Adds real numbers to the bias of a convolution."""
