@@ -42,21 +42,46 @@ bool read_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& input, I
   return true;
 }
 
-template <typename Load, typename Store>
-void layer_norm(const LayerNorm& norm, const Load& load, const Store& store) {
-  double sum = 0, squares = 0;
-  for (int64_t i = 0; i < norm.length; ++i) {
-    sum += static_cast<double>(load(i));
+// Adds up in four parts, which do not wait for each other.
+template <typename Value>
+double sum_of(int64_t count, const Value& value) {
+  double sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    for (int64_t part = 0; part < 4; ++part) {
+      sums[part] += value(i + part);
+    }
   }
-  const double mean = sum / static_cast<double>(norm.length);
-  for (int64_t i = 0; i < norm.length; ++i) {
-    const double difference = static_cast<double>(load(i)) - mean;
-    squares += difference * difference;
+  for (; i < count; ++i) {
+    sums[0] += value(i);
   }
-  const double factor = 1.0 / std::sqrt(squares / static_cast<double>(norm.length) + norm.eps);
-  for (int64_t i = 0; i < norm.length; ++i) {
-    const double normal = (static_cast<double>(load(i)) - mean) * factor;
-    store(i, static_cast<float>(normal * static_cast<double>(norm.weight[i]) + static_cast<double>(norm.bias[i])));
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Normalises one row of integers.
+template <typename T>
+void layer_norm(const LayerNorm& norm, const Affine& affine, const Quantizer<T>& quantize, const T* values,
+                T* results) {
+  const auto load = [=](int64_t i) { return static_cast<double>(affine(values[i])); };
+  const double length = static_cast<double>(norm.length);
+  const double mean = sum_of(norm.length, load) / length;
+  const double squares = sum_of(norm.length, [=](int64_t i) { return (load(i) - mean) * (load(i) - mean); });
+  const double factor = 1.0 / std::sqrt(squares / length + norm.eps);
+  const float* const weight = norm.weight;
+  const float* const bias = norm.bias;
+  const auto normal = [=](int64_t i) {
+    return static_cast<float>((load(i) - mean) * factor * static_cast<double>(weight[i]) +
+                              static_cast<double>(bias[i]));
+  };
+  // Results of one byte could alias what a loop reads.
+  constexpr int64_t kBlock = 64;
+  float block[kBlock];
+  for (int64_t start = 0; start < norm.length; start += kBlock) {
+    const int64_t count = norm.length - start < kBlock ? norm.length - start : kBlock;
+    for (int64_t i = 0; i < count; ++i) {
+      block[i] = normal(start + i);
+    }
+    quantize.store([&block](int64_t i) { return block[i]; }, count, results + start);
   }
 }
 
@@ -77,11 +102,7 @@ Tensor& cadence_quantized_layer_norm_per_tensor_out(KernelRuntimeContext& ctx, c
     using T = decltype(zero);
     const Quantizer<T> quantize(inverse(output_scale), output_zero_point);
     for (int64_t start = 0; start < X.numel(); start += norm.length) {
-      const T* const values = X.const_data_ptr<T>() + start;
-      T* const results = out.mutable_data_ptr<T>() + start;
-      layer_norm(
-          norm, [&](int64_t i) { return affine(values[i]); },
-          [&](int64_t i, float value) { results[i] = quantize(value); });
+      layer_norm(norm, affine, quantize, X.const_data_ptr<T>() + start, out.mutable_data_ptr<T>() + start);
     }
   });
   return out;

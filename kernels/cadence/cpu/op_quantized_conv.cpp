@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cadence::quantized_conv1d and conv2d, channels first (ncl, nchw) or last (nlc, nhwc), depthwise or not. Weights are
 // (outputs, inputs of a group, kernel), or (outputs, kernel, inputs), or (kernel, outputs) of a depthwise convolution.
-#include "kernels/cadence/cpu/quantized.h"
+#include "kernels/cadence/cpu/convolution_8bit.h"
 #include "kernels/cadence/cpu/window.h"
 
 namespace torch::executor::native {
@@ -117,10 +117,15 @@ void convolve_images(const Window& w, const Numbers& numbers, const T* input, co
                      T* results) {
   const Quantizer<T> quantize(inverse(numbers.out_scale), numbers.out_zero_point);
   const float bias_scale = static_cast<float>(numbers.bias_scale);
+  if constexpr (sizeof(T) + sizeof(W) == 2) {
+    const Convolution8bit<T, W> convolution{
+        w, input, weights, numbers.input_zero_point, numbers.weight_zero_point, biases, bias_scale, quantize, results};
+    if (convolution.store()) {
+      return;
+    }
+  }
   const int64_t x_zero = numbers.input_zero_point, w_zero = numbers.weight_zero_point;
-  // 8192 products of 511 * 511 are below 2^31.
-  const bool fits = sizeof(T) + sizeof(W) == 2 && is_narrow(x_zero) && is_narrow(w_zero) &&
-                    w.inputs_of_group() * w.kernel[0] * w.kernel[1] <= 8192;
+  const bool fits = is_narrow<T, W>(x_zero, w_zero) && w.inputs_of_group() * w.kernel[0] * w.kernel[1] <= kNarrowSum;
   const auto convolve = fits ? convolve_row<int32_t, T, W, T> : convolve_row<int64_t, T, W, T>;
   for (int64_t n = 0; n < w.batch; ++n) {
     for (int64_t o = 0; o < w.outputs; ++o) {

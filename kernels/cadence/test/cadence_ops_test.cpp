@@ -82,6 +82,28 @@ TEST_F(CadenceTest, Convolution) {
   expect_failure();  // a kernel of 5 elements
 }
 
+// The number of elements of an image of ones that a window of 3 x 3 has at each place, for outputs that share the
+// window and for channels that each have their own.
+TEST_F(CadenceTest, WindowsAtBorders) {
+  const std::vector<int8_t> counts = {4, 6, 4, 6, 9, 6, 4, 6, 4};
+  std::vector<int8_t> first, last;
+  for (size_t i = 0; i < 4 * counts.size(); ++i) {
+    first.push_back(counts[i % counts.size()]);
+    last.push_back(counts[i / 4]);
+  }
+  const Tensor bias = ti.zeros({4}), weight = tc.ones({4, 1, 3, 3}), channels_last = tc.ones({4, 3, 3, 1});
+  Tensor out = tc.zeros({1, 4, 3, 3}), out_last = tc.zeros({1, 3, 3, 4});
+  cadence_quantized_conv_first_per_tensor_out(ctx, tc.ones({1, 1, 3, 3}), weight, bias, ints({1, 1}), ints({1, 1}),
+                                              ints({1, 1}), 1, 0, 0, 1.0, 1.0, 0, 1, 0, out);
+  EXPECT_TENSOR_EQ(out, tc.make({1, 4, 3, 3}, first));
+  for (const int64_t groups : {1, 4}) {
+    const Tensor in = groups == 1 ? tc.ones({1, 3, 3, 1}) : tc.ones({1, 3, 3, 4});
+    cadence_quantized_conv_last_per_tensor_out(ctx, in, channels_last, bias, ints({1, 1}), ints({1, 1}), ints({1, 1}),
+                                               groups, 0, 0, 1.0, 1.0, 0, 1, 0, out_last);
+    EXPECT_TENSOR_EQ(out_last, tc.make({1, 3, 3, 4}, last));
+  }
+}
+
 TEST_F(CadenceTest, Matmul) {
   const Tensor x = tc.make({1, 2}, {3, -1}), y = tc.make({2, 3}, {1, 2, 3, 4, 5, 6});
   Tensor out = tc.zeros({1, 3});

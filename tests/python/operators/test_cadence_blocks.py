@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels of cadence that compute in blocks, compared with the references at sizes around the blocks' ends: integers
+exactly, and with zero points at their ends, so that sums are the largest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from cadence_random import BYTES, Random
+from single_operator import OutputSpec, run
+
+import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
+
+# Channels, outputs, groups, kernel: outputs around 64, windows around 1024 elements, channels of one group around 32,
+# kernels of 32 and of 36 elements.
+_LAYERS = [
+    (3, 63, 1, (3, 3)), (16, 64, 1, (1, 1)), (16, 130, 2, (1, 3)), (114, 5, 1, (3, 3)), (1030, 4, 1, (1, 1)),
+    (32, 32, 32, (3, 3)), (65, 65, 65, (4, 8)), (33, 33, 33, (6, 6)), (6, 24, 6, (3, 2)), (1, 7, 1, (5, 5)),
+]  # fmt: skip
+
+
+def _bytes(r: Random, dtype: torch.dtype, ends: bool, *shape: int) -> torch.Tensor:
+    limits = torch.iinfo(dtype)
+    return torch.full(shape, limits.min, dtype=dtype) if ends else r.integers(dtype, *shape)
+
+
+def _check(operator: Any, args: dict[str, Any]) -> None:
+    names = [argument.name for argument in operator[0]._schema.arguments]
+    given = {name: value for name, value in args.items() if name in names}
+    expected = operator[0](**given)
+    (found,) = run(operator[1], {"offset": None, **given}, [OutputSpec.like(expected)])
+    assert torch.equal(found, expected), {name: value for name, value in args.items() if not torch.is_tensor(value)}
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("dtype", BYTES, ids=str)
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("layer", _LAYERS, ids=str)
+def test_convolutions(layer: tuple[int, int, int, tuple[int, int]], last: bool, dtype: torch.dtype, ends: bool) -> None:
+    """CAD-02: with strides, dilations and padding, in both orders."""
+    channels, outputs, groups, kernel = layer
+    r = Random(channels + outputs)
+    x, weight = (2, channels, 9, 11), (outputs, channels // groups, *kernel)
+    limits = torch.iinfo(dtype)
+    zeros = (limits.max, limits.max) if ends else (r.zero_point(dtype), r.zero_point(dtype))
+    for stride, dilation in ((1, 1), (2, 1)):
+        args = {
+            "input": _bytes(r, dtype, ends, *x), "weight": _bytes(r, dtype, ends, *weight), "bias": r.bias(outputs),
+            "stride": [stride, 1], "padding": [k // 2 for k in kernel], "dilation": [dilation, dilation],
+            "groups": groups, "input_zero_point": zeros[0], "weight_zero_point": zeros[1], "bias_scale": 2.0**-16,
+            "out_scale": 2.0**-3 * channels, "out_zero_point": r.zero_point(dtype), "out_multiplier": 1, "out_shift": 0,
+        }  # fmt: skip
+        if last:
+            args["input"] = args["input"].permute(0, 2, 3, 1).contiguous()
+            args["weight"] = args["weight"].permute(0, 2, 3, 1).contiguous()
+        kind = torch.ops.cadence.quantized_conv2d_nhwc if last else torch.ops.cadence.quantized_conv2d_nchw
+        _check((kind.per_tensor, kind.per_tensor_out), args)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("dtype", BYTES, ids=str)
+@pytest.mark.parametrize(
+    "size", [(1, 130, 33), (2, 127, 15), (15, 128, 16), (17, 129, 33), (33, 300, 17), (3, 1, 1)], ids=str
+)
+def test_matrices(size: tuple[int, int, int], dtype: torch.dtype, ends: bool) -> None:
+    """CAD-02: two matrices, the second as it is or transposed."""
+    m, k, n = size
+    r, limits = Random(m * k), torch.iinfo(dtype)
+    for transposed in (False, True):
+        zeros = (limits.max, limits.max) if ends else (r.zero_point(dtype), r.zero_point(dtype))
+        args = {
+            "X": _bytes(r, dtype, ends, 2, m, k), "Y": _bytes(r, dtype, ends, 2, *((n, k) if transposed else (k, n))),
+            "X_zero_point": zeros[0], "Y_zero_point": zeros[1], "bias": None, "out_multiplier": 1 << 30,
+            "out_shift": -12, "out_zero_point": r.zero_point(dtype), "transposed": transposed,
+        }  # fmt: skip
+        _check((torch.ops.cadence.quantized_matmul.default, torch.ops.cadence.quantized_matmul.out), args)
+
+
+@pytest.mark.parametrize("length", [63, 64, 65, 130])
+def test_layer_norms(length: int) -> None:
+    """CAD-02: at most one step where the last bit of a float decides a tie."""
+    r = Random(length)
+    weight, bias = r.floats(length), r.floats(length)
+    kind = torch.ops.cadence.quantized_layer_norm
+    args = {
+        "X": r.integers(torch.int8, 5, length), "X_scale": 0.05, "X_zero_point": 3, "normalized_shape": [length],
+        "weight": weight, "bias": bias, "eps": 1e-5, "output_scale": 0.03, "output_zero_point": -5,
+    }  # fmt: skip
+    expected = kind.per_tensor(**args)
+    (found,) = run(kind.per_tensor_out, args, [OutputSpec.like(expected)])
+    difference = (found.int() - expected.int()).abs()
+    assert difference.max() <= 1 and (difference > 0).sum() <= 5
