@@ -117,8 +117,8 @@ def convolutions() -> Iterator[tuple[str, Call, str, list[Call]]]:
             ours = {"input": x, "weight": filters, "bias": bias, **places, "groups": groups, **numbers}
             call = Call(kind.per_tensor_out, ours, [found])
             label = f"convolution {name}, channels {'last' if last else 'first'}"
+            yield label, call, "Cortex-M's", [_cortex_m_convolution(weight, bias, channels, groups, places, result)]
             if last:
-                yield label, call, "Cortex-M's", [_cortex_m_convolution(weight, bias, channels, groups, places, result)]
                 continue
             real = {
                 "input": x.float(), "weight": weight.float(), "bias": bias.float(), **places, "transposed": False,

@@ -52,17 +52,23 @@ def test_models(name: str, tmp_path: Path) -> None:
     assert _MODELS[name] | {"quantize_per_tensor", "dequantize_per_tensor"} <= _export(f"models.{name}", tmp_path)
 
 
-def _check_steps(found: Mapping[str, float]) -> None:
-    """A layer of the quantised program may differ by one step from the reference, which computes in floats, where both
-    are close to a tie. In deep models such steps add up, as the rounding of the quantisation itself does."""
+_DEEP = {"resnet50", "vision_transformer"}
+"""Models of so many integers that some lie within the rounding of a float32 of a tie, and later layers amplify them."""
+
+
+def _check_steps(name: str, found: Mapping[str, float]) -> None:
+    """Each layer is within one step of its quantize node in float64, and only ties differ. So is the result, but in
+    models where a tie differs: there it differs as PyTorch in float32 does, in whose sums more is rounded."""
     assert found["float32"] < 0.01, found
-    assert found["int8"] <= max(2, 2 * found["quantisation"]) and found["quantisation"] < 64, found
+    assert found["layers"] <= 1 and found["rounded_otherwise"] < 2e-5, found
+    assert found["int8"] <= (2 * found["reference"] if name in _DEEP else 1), found
+    assert found["quantisation"] < 64, found
 
 
 @pytest.mark.parametrize("name", _MODELS)
 def test_models_run(name: str) -> None:
     """CAD-06: in float32 and quantised, on the portable kernels."""
-    _check_steps(steps(name))
+    _check_steps(name, steps(name))
 
 
 @pytest.mark.slow
@@ -74,7 +80,7 @@ def test_models_of_other_packages_run(name: str) -> None:
     script = Path(__file__).with_name("cadence_examples.py")
     done = subprocess.run([sys.executable, str(script), name], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    _check_steps(json.loads(done.stdout.splitlines()[-1]))
+    _check_steps(name, json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("name", _OPERATORS)
