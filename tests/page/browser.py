@@ -24,12 +24,14 @@ _KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight"
 
 
 class Browser:
-    """A browser with one page. `requests` are the addresses that it asked for, `errors` what scripts reported."""
+    """A browser with one page. `requests` are the addresses that it asked for, `errors` what scripts reported;
+    `timeout_s` is for how long it may say nothing."""
 
     def __init__(self, send: int, receive: int) -> None:
         self._send, self._receive = send, receive
         self._number, self._rest = 0, b""
         self._session: str | None = None
+        self.timeout_s = _TIMEOUT_S
         self.requests: list[str] = []
         self.errors: list[str] = []
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
@@ -130,8 +132,8 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            if not select.select([self._receive], [], [], _TIMEOUT_S)[0]:
-                raise TimeoutError(f"the browser has said nothing for {_TIMEOUT_S} s")
+            if not select.select([self._receive], [], [], self.timeout_s)[0]:
+                raise TimeoutError(f"the browser has said nothing for {self.timeout_s} s")
             read = os.read(self._receive, 1 << 20)
             if not read:
                 raise RuntimeError("the browser has ended")

@@ -33,6 +33,7 @@ class Page(Worker):
         folders = {"models": programs, "peers": install_peers([PEER], "language-peers")}
         address = self._stack.enter_context(served(Path(__file__).parent, serve.ISOLATION, folders))
         self._page = self._stack.enter_context(browser())
+        self._page.timeout_s = 600
         self._page.open(address + "language.html")
 
     def ask(self, do: str, **request: object) -> dict[str, float]:
