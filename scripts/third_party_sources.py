@@ -285,7 +285,13 @@ def main() -> None:
     )
     parser.add_argument("--print", action="store_true", help="print the folder of each name on standard output")
     parser.add_argument("--list", action="store_true", help="print all names, and do nothing")
+    parser.add_argument(
+        "--current", action="store_true", help="print the names whose pinned sources are there, and do nothing"
+    )
     arguments = parser.parse_args()
+    if arguments.current:
+        print(*(name for name, pin in PINS.items() if is_current(arguments.output / name, pin)))
+        return
     if arguments.list:
         print(*PINS)
         return

@@ -12,6 +12,22 @@ foreach(option XNNPACK_BUILD_TESTS XNNPACK_BUILD_BENCHMARKS XNNPACK_BUILD_ALL_MI
   executorch_third_party_option(${option} BOOL OFF)
 endforeach()
 
+# executorch_keep_lists_of_kernels(): sets Python_EXECUTABLE, with which XNNPACK lists its kernels, to the script kept_lists.sh.in.
+macro(executorch_keep_lists_of_kernels)
+  if(CMAKE_HOST_UNIX)
+    executorch_find_codegen_python()
+    set(real_python "${EXECUTORCH_CODEGEN_PYTHON}")
+    if(Python_EXECUTABLE)
+      set(real_python "${Python_EXECUTABLE}")
+    endif()
+    file(STRINGS "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/.content-sha256" hash LIMIT_COUNT 1)
+    set(kept "${EXECUTORCH_THIRD_PARTY_DIR}/.xnnpack-lists-${hash}")
+    set(Python_EXECUTABLE "${CMAKE_BINARY_DIR}/third_party/xnnpack_python")
+    configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kept_lists.sh.in" "${Python_EXECUTABLE}" @ONLY
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  endif()
+endmacro()
+
 # Optimised in every build, as nobody debugs it here: then all build directories share what ccache remembers. A function, so
 # that what it sets ends with it.
 function(executorch_add_xnnpack)
@@ -24,6 +40,7 @@ function(executorch_add_xnnpack)
   if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
     set(CMAKE_SYSTEM_NAME Linux)  # it refuses names that it does not know
   endif()
+  executorch_keep_lists_of_kernels()
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
   # Ours takes the place of its plan for the memory between operators, see there.
   set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/runtime.c" TARGET_DIRECTORY XNNPACK

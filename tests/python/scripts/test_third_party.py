@@ -73,6 +73,19 @@ def test_unpacks_the_kept_part_and_is_then_quiet(
     assert capsys.readouterr().err == ""
 
 
+def test_names_that_are_current(
+    script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for is_there in (False, True):
+        run(script, monkeypatch, "--output", str(pinned), "--current")
+        assert capsys.readouterr().out.split() == ["sample"] * is_there
+        run(script, monkeypatch, "--output", str(pinned), "sample")
+    pin = dataclasses.replace(script.PINS["sample"], content_sha256="0" * 64)
+    monkeypatch.setitem(script.PINS, "sample", pin)
+    run(script, monkeypatch, "--output", str(pinned), "--current")
+    assert capsys.readouterr().out.split() == []
+
+
 def test_a_changed_pin_replaces_what_is_there(
     script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
