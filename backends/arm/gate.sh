@@ -31,11 +31,10 @@ step_arm() (
   # lavapipe compiles shaders without LLVM's optimisations: compiling takes longer than running them.
   export GALLIVM_PERF=nopt
   export PYTHONPATH="${folder}"
+  # One run, in which each worker imports PyTorch once.
   SDK_OTHER_VELA="${other}" SDK_EXECUTOR_RUNNER="${delegates}/examples/portable/executor_runner/executor_runner" \
-    run_arm_tests backends/arm && run_arm_tests tests/backends/test_operators.py -k vgf
+    pytest_with_delegates -n "${jobs}" --dist worksteal backends/arm tests/backends/test_operators.py -k "vgf or not test_operators.py"
 )
-
-run_arm_tests() { pytest_with_delegates -n "${jobs}" --dist worksteal "$@"; }
 
 # With the options of the step asan, whose object files ccache has.
 delegates_with_sanitizers() {

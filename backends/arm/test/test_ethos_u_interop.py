@@ -74,11 +74,11 @@ def _assert_computed(original: Original, inputs: tuple[torch.Tensor, ...]) -> No
     assert original.graphs and len(original.graphs) == len(original.streams)
     for graph, stream in zip(original.graphs, original.streams, strict=True):
         kinds = {1: torch.int8, 2: torch.int16, 4: torch.int32}
-        for seed in range(3):
-            arrays = [values(edge.shape, kinds[edge.element_size], seed) for edge in stream.inputs]
-            shaped = [array.reshape(shape) for array, shape in zip(arrays, _shapes(graph), strict=True)]
-            expected = [np.asarray(each) for each in reference.run(graph, shaped)]
-            for found, wanted in zip(run_stream(stream, arrays).outputs, expected, strict=True):
+        calls = [[values(edge.shape, kinds[edge.element_size], seed) for edge in stream.inputs] for seed in range(3)]
+        shapes = _shapes(graph)
+        shaped = [[array.reshape(shape) for array, shape in zip(each, shapes, strict=True)] for each in calls]
+        for arrays, expected in zip(calls, reference.run_each(graph, shaped), strict=True):
+            for found, wanted in zip(run_stream(stream, arrays).outputs, map(np.asarray, expected), strict=True):
                 np.testing.assert_array_equal(np.frombuffer(found, wanted.dtype), wanted.flatten())
     method = Runtime.get().load_program(original.program).load_method("forward")
     assert all(torch.isfinite(torch.as_tensor(each)).all() for each in method.execute(inputs))
