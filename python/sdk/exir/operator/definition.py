@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -13,30 +13,40 @@ from torch.library import Library
 _KERNEL = "CompositeExplicitAutograd"
 
 
+Results: TypeAlias = Tensor | tuple[Tensor, ...]
+
+
 def define(
     library: Library,
     name: str,
     arguments: str,
-    eager: Callable[..., Tensor],
-    meta: Callable[..., Tensor],
+    eager: Callable[..., Results],
+    meta: Callable[..., Results],
     out: str = "Tensor(z!) out",
 ) -> None:
     """Defines an operator with its out variant, unless another package in the process already has.
 
-    `eager` computes, and `meta` says what the result looks like. The schema of the out variant is the kernel's.
+    `eager` computes, and `meta` says what the results look like. The schema of the out variant is the kernel's; `out`
+    declares its results, separated by commas.
     """
     _, known = torch._C._jit_get_operation(f"{library.ns}::{name}")
+    written, names = zip(*(each.split() for each in out.split(",")), strict=True)
     if "" not in (known or []):
-        library.define(f"{name}({arguments}) -> Tensor")
+        library.define(f"{name}({arguments}) -> {_returned(['Tensor'] * len(names))}")
         library.impl(name, eager, _KERNEL)
         library.impl(name, meta, "Meta", allow_override=True)  # torchao has some of operators that it does not define
     if "out" not in (known or []):
-        written, result = out.split()
 
-        def write(*args: Any, **kwargs: Any) -> Tensor:
-            target: Tensor = kwargs.pop(result)
-            value = eager(*args, **kwargs)
-            return target.resize_(value.shape).copy_(value)
+        def write(*args: Any, **kwargs: Any) -> Results:
+            targets: tuple[Tensor, ...] = tuple(kwargs.pop(each) for each in names)
+            values = eager(*args, **kwargs)
+            for target, value in zip(targets, (values,) if isinstance(values, Tensor) else values, strict=True):
+                target.resize_(value.shape).copy_(value)
+            return targets[0] if len(targets) == 1 else targets
 
-        library.define(f"{name}.out({arguments}, *, {out}) -> {written}")
+        library.define(f"{name}.out({arguments}, *, {out}) -> {_returned(written)}")
         library.impl(f"{name}.out", write, _KERNEL)
+
+
+def _returned(types: Sequence[str]) -> str:
+    return types[0] if len(types) == 1 else f"({', '.join(types)})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch import Tensor
 from torch.library import Library
 
 from sdk.exir.operator import definition
@@ -17,8 +16,8 @@ torchao_lib = Library("torchao", "FRAGMENT")
 def define(
     name: str,
     arguments: str,
-    eager: Callable[..., Tensor],
-    meta: Callable[..., Tensor],
+    eager: Callable[..., definition.Results],
+    meta: Callable[..., definition.Results],
     out: str = "Tensor(z!) out",
     library: Library = custom_ops_lib,
 ) -> None:

@@ -25,9 +25,12 @@ from sdk.extension.llm.custom_ops._attention import (
     dequantized,
 )
 from sdk.extension.llm.custom_ops._define import custom_ops_lib, define
+from sdk.extension.llm.custom_ops._gated_delta import channelwise_gated_delta_rule, channelwise_gated_delta_rule_meta
 from sdk.extension.llm.custom_ops._hadamard import power_of_two_part, transform
 
 __all__ = [
+    "channelwise_gated_delta_rule",
+    "channelwise_gated_delta_rule_meta",
     "custom_ops_lib",
     "custom_quantized_sdpa",
     "custom_sdpa",
@@ -303,3 +306,10 @@ define(
     _quantized_meta,
 )
 define("fast_hadamard_transform", "Tensor mat", fast_hadamard_transform, _hadamard_meta)
+define(
+    "channelwise_gated_delta_rule",
+    f"{_QKV}, Tensor decay, Tensor beta, Tensor initial_state",
+    channelwise_gated_delta_rule,
+    channelwise_gated_delta_rule_meta,
+    out="Tensor(a!) out, Tensor(b!) final_state_out",
+)
