@@ -14,7 +14,7 @@ endforeach()
 
 # executorch_keep_lists_of_kernels(): sets Python_EXECUTABLE, with which XNNPACK lists its kernels, to the script kept_lists.sh.in.
 macro(executorch_keep_lists_of_kernels)
-  if(CMAKE_HOST_UNIX)
+  if(CMAKE_HOST_UNIX AND EXISTS "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/.content-sha256")
     executorch_find_codegen_python()
     set(real_python "${EXECUTORCH_CODEGEN_PYTHON}")
     if(Python_EXECUTABLE)
