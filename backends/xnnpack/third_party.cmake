@@ -24,7 +24,7 @@ macro(executorch_keep_lists_of_kernels)
     set(kept "${EXECUTORCH_THIRD_PARTY_DIR}/.xnnpack-lists-${hash}")
     set(Python_EXECUTABLE "${CMAKE_BINARY_DIR}/third_party/xnnpack_python")
     configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kept_lists.sh.in" "${Python_EXECUTABLE}" @ONLY
-      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
   endif()
 endmacro()
 

@@ -11,14 +11,16 @@ set_up() {
   (system ccache ccache "makes rebuilds quick") || say "  - ccache is missing: every file is compiled again"
   ((${#named[@]})) || part disk '' needs_disk "$(missing_gigabytes)" "${root}" "${TMPDIR:-/tmp}"
   # Debian's packages and Python's come at the same time: each waits for its server and uses one core.
-  begin tools install_tools
+  begin tools '' install_tools
   part environment '' make_venv
   part compiler environment build_tools
   part build environment packages build
+  # The compiler uses the core that pip leaves. What pip installs meanwhile is not what the build imports.
+  begin package "compiler build" package
   part test build packages test
   part demo test packages demo
   part weights test minilm
-  part package "compiler build" package
+  finish package
   finish tools
 }
 
@@ -36,26 +38,28 @@ minilm() {
 
 # part NAME OTHERS COMMAND...: a part of the set-up, which needs the OTHERS.
 part() {
-  local other
-  for other in $2; do
-    [[ -z "${unmet[${other}]:-}" ]] || { unmet[$1]="${unmet[${other}]}"; return; }
-  done
-  begin "$1" "${@:3}"
+  begin "$@"
   finish "$1"
 }
 
 # The process of each part that has begun, by its name.
 declare -A begun=()
 
-# begin NAME COMMAND...: a part that goes on in the background until `finish NAME` waits for it.
+# begin NAME OTHERS COMMAND...: a part that goes on in the background until `finish NAME` waits for it. It needs the OTHERS, which have
+# finished: if one of them failed, it does not begin.
 begin() {
+  local other
+  for other in $2; do
+    [[ -z "${unmet[${other}]:-}" ]] || { unmet[$1]="${unmet[${other}]}"; return; }
+  done
   rm -f "${results}/$1.failed"
-  (failed_log="${results}/$1.failed" && "${@:2}") 2>"${results}/$1.errors" &
+  (failed_log="${results}/$1.failed" && "${@:3}") 2>"${results}/$1.errors" &
   begun[$1]=$!
 }
 
 finish() {
   local name="$1" errors="${results}/$1.errors"
+  [[ -n "${begun[${name}]:-}" ]] || return 0
   wait "${begun[${name}]}" && return
   cat "${errors}" >&2
   unmet[${name}]="$(sed -n 's/.*\berror:[^ ]* //p' "${errors}" | tail -n 1)"
