@@ -106,7 +106,7 @@ def test_the_tests_of_a_changed_file_all_run(tree: Path, monkeypatch: pytest.Mon
     assert said.count("test_b.py::") == 47 and said.count("test_a.py::") < 20
 
 
-def test_costs_are_recorded_and_merged(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_are_recorded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that a test waits for counts, too."""
     (tree / "tests/test_a.py").write_text(
         "import subprocess, sys\n"
@@ -119,9 +119,19 @@ def test_costs_are_recorded_and_merged(tree: Path, monkeypatch: pytest.MonkeyPat
     assert "2 passed" in output_of(tree)
     found = {name: float(cost) for cost, name in map(str.split, record.read_text().splitlines())}
     assert found["tests/test_a.py::test_it"] >= 0.5 > found["tests/test_a.py::test_quick"]
-    before = {"tests/test_a.py::test_it": 9.0, "tests/test_a.py::test_gone": 9.0, "tests/no_file.py::test_it": 9.0}
-    records = [(cost, name) for name, cost in found.items()] + [(2.0, "tests/test_a.py::test_it[a]")] * 2
-    assert merged(before, records, tree) == {"tests/test_a.py::test_it": 2.0}
+
+
+def test_costs_are_merged_by_what_all_tests_of_a_function_take(tree: Path) -> None:
+    """A fixture counts for the first test that uses it, and many cheap tests are expensive together."""
+    before = {"tests/test_a.py::test_slow": 9.0, "tests/test_a.py::test_gone": 9.0, "tests/no_file.py::test_it": 9.0}
+    records = [(cost, f"tests/test_a.py::TestOthers::test_few[{n}]") for n, cost in enumerate((7.0, 0.1, 0.1))]
+    records += [(0.05, f"tests/test_a.py::test_rows[OP-{n:02}]") for n in range(40)]
+    records += [(0.05, "tests/test_a.py::test_quick")]
+    assert merged(before, records, tree) == {
+        "tests/test_a.py::test_slow": 9.0,
+        "tests/test_a.py::TestOthers::test_few": pytest.approx(2.4),
+        "tests/test_a.py::test_rows": pytest.approx(0.05),
+    }
 
 
 def test_the_command_writes_the_file_for_the_server_of_the_budgets(
