@@ -5,9 +5,9 @@ Usage: ``python oracle_mps.py DIRECTORY lower|read|names|models|models_fp16|test
 
 ``lower`` writes the payloads of the calls of ``mps_cases``, ``CALL.PRECISION.mps``; one that fails becomes the text
 ``CALL.PRECISION.error.txt``. ``read`` reads ``*.payload`` with the original's schema and writes ``*.json``. ``names``
-writes the names of the original's operators to ``names.json``. ``models`` lowers ``*.pt2`` and writes ``*.pte``,
-``models_fp16`` in float16 only. ``tests`` lowers the models of few of the original's own tests, into the folder
-``tests`` (oracle_mps_cases.py).
+writes the names of the original's operators to ``names.json``. ``models`` lowers ``*.pt2`` and writes
+``*.PRECISION.pte``, only those that ``models.json`` lists if it is there; ``models_fp16`` lowers in float16 only.
+``tests`` lowers the models of few of the original's own tests, into the folder ``tests`` (oracle_mps_cases.py).
 """
 
 from __future__ import annotations
@@ -102,9 +102,13 @@ def models(directory: Path, precisions: Sequence[bool] = (False, True)) -> None:
     from executorch.exir.backend.backend_details import CompileSpec
 
     _backend()
+    wanted = directory / "models.json"
+    chosen_names = json.loads(wanted.read_text()) if wanted.exists() else None
     for file in sorted(directory.glob("*.pt2")):
         for use_fp16 in precisions:
             name = f"{file.stem}.{'fp16' if use_fp16 else 'fp32'}"
+            if chosen_names is not None and name not in chosen_names:
+                continue
             try:
                 NodeVisitor._tensor_to_id = {}
                 edge = to_edge(torch.export.load(file))

@@ -27,6 +27,7 @@ from oracle_mps import FEW, chosen  # noqa: E402
 
 import sdk.backends.apple.mps.operators  # noqa: E402, F401 - registers the visitors
 from interop.originals import InOriginal  # noqa: E402
+from sampling import values_in_tests  # noqa: E402
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors  # noqa: E402
 from sdk.backends.apple.mps.partition import MPSPartitioner  # noqa: E402
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import read_mps_graph  # noqa: E402
@@ -43,9 +44,14 @@ REFUSED = {"unet": "tuple index out of range", "minilm": "flatc"}
 is True."""
 GRAPH = 4096
 """Bytes by which our payload may be larger: nodes for what the original leaves outside or computes otherwise."""
+EACH_DAY = ("resnet", "fp16")
+"""The model and the precision that every share tests."""
 MODELS = ("mobilenet", "resnet")
 """Models of which the original makes one delegate. Ids of numbers leak from one of its payloads to the next, so that a
 second delegate may read values that it does not have; the interpreter refuses those."""
+
+
+SCRIPT = ROOT / "tests" / "interop" / "oracle_mps.py"
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +60,20 @@ def original(in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("mps")
     for number, call in chosen(CALLS).items():
         (folder / f"{number}.payload").write_bytes(lower_call(call, False))
-    for name in MODELS:
+    in_original(SCRIPT, folder, "names", "lower", "read")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(request: pytest.FixtureRequest, in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the original's programs of the models that are tested."""
+    folder = tmp_path_factory.mktemp("models")
+    wanted = sorted(values_in_tests(request, "program"))
+    (folder / "models.json").write_text(json.dumps(wanted))
+    for name in {program.partition(".")[0] for program in wanted}:
         (method,) = build(name).methods.values()
         torch.export.save(torch.export.export(method.module.eval(), tuple(method.calls[0])), folder / f"{name}.pt2")
-    script = ROOT / "tests" / "interop" / "oracle_mps.py"
-    in_original(script, folder, "names", "lower", "read", "models", "tests")
+    in_original(SCRIPT, folder, "models")
     return folder
 
 
@@ -108,11 +123,22 @@ def _compare_what_was_read(payload: Path, about: Any) -> None:
             assert value == (pytest.approx(named, rel=1e-6) if isinstance(named, float) else named), (about, name)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "fp16"])
-@pytest.mark.parametrize("name", MODELS)
-def test_models_of_the_original_give_eager_results(original: Path, name: str, precision: str) -> None:
-    file = original / f"{name}.{precision}.pte"
-    assert file.exists(), (original / f"{name}.{precision}.error.txt").read_text()[-1500:]
+PROGRAMS = [
+    pytest.param(
+        f"{name}.{precision}",
+        id=f"{name}-{precision}",
+        marks=[] if (name, precision) == EACH_DAY else [pytest.mark.sampled],
+    )
+    for name in MODELS
+    for precision in ("fp32", "fp16")
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_models_of_the_original_give_eager_results(models: Path, program: str) -> None:
+    file = models / f"{program}.pte"
+    assert file.exists(), (models / f"{program}.error.txt").read_text()[-1500:]
+    name, _, precision = program.partition(".")
     (method,) = build(name).methods.values()
     call = method.calls[0]
     with torch.no_grad():
@@ -128,8 +154,7 @@ def test_payloads_and_operators_outside_beside_the_original_s(oracle_python: str
     names = [name for name, spec in LARGER.items() if spec]
     for name in names:
         torch.export.save(torch.export.export(*make(name)), tmp_path / f"{name}.pt2")
-    script = ROOT / "tests" / "interop" / "oracle_mps.py"
-    subprocess.run([oracle_python, "-W", "ignore", script, tmp_path, "models_fp16"], check=True, capture_output=True)
+    subprocess.run([oracle_python, "-W", "ignore", SCRIPT, tmp_path, "models_fp16"], check=True, capture_output=True)
     for name in names:
         model, inputs = make(name)
         with torch.no_grad():
@@ -190,9 +215,11 @@ TESTS = {
 """The numbers of tests of the original, and of the models that they lower, by module. The original skips 12 tests."""
 
 
-def test_few_models_of_the_original_s_own_tests(original: Path) -> None:
+@pytest.mark.sampled
+def test_few_models_of_the_original_s_own_tests(in_original: InOriginal, tmp_path: Path) -> None:
     """Programs that the original lowers, and those that we lower, give eager's results in the interpreter."""
-    assert _check_tests(original / "tests", FEW) == 17
+    in_original(SCRIPT, tmp_path, "tests")
+    assert _check_tests(tmp_path / "tests", FEW) == 17
 
 
 @pytest.mark.slow
