@@ -12,7 +12,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from hypothesis import settings
 
 from changes import SINCE, changed_files, concerned, since
 from costs import Recorder, cost_of, expensive, function_of
-from sampling import share
+from sampling import number_of, share
 
 # Read when PyTorch is imported. By default, its threads keep a core busy while they wait, and other processes need it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -58,11 +57,6 @@ MOST_ADDED = 30
 backend, adds another part of them each day."""
 
 
-def _hash(item: pytest.Item) -> int:
-    """Hashes only the parameters: tests of the same model, which a fixture prepares, are in the same share."""
-    return zlib.crc32(item.name.rpartition("[")[2].encode())
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     which, count = share()
     if count == 1:
@@ -73,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items
         if (item.get_closest_marker("sampled") or function_of(item.nodeid) in in_shares)
         and not item.get_closest_marker("always")
-        and _hash(item) % count != which
+        and number_of(item.nodeid) % count != which
     ]
     if left:
         is_concerned = concerned(config.rootpath, [(item.path, _paths(item)) for item in left])
@@ -83,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         added = [
             item
             for item in concerned_items
-            if _hash(item) // count % parts == which % parts
+            if number_of(item.nodeid) // count % parts == which % parts
             or (item.path in changed and not item.get_closest_marker("sampled"))
         ]
         config.stash[ADDED] = len(added)

@@ -7,13 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
 
 from changes import ImportGraph
 from forked import server_of
+from sampling import number_of
 
 ROOT = Path(__file__).resolve().parents[3]
 TEST = """
@@ -53,8 +53,12 @@ FILES = {
     ".gitignore": "__pycache__\n",
 }
 
-USUAL = {"cut": 1, "join": 1, "pages": 3}
-"""Tests of the share 5/10 by file: those whose parameters have a CRC-32 that ends in 5."""
+NAMES = {
+    **{name: [f"test_{name}.py::test_it[{number}]" for number in range(20)] for name in ("cut", "join")},
+    "pages": [f"test_pages.py::test_page[{file.removeprefix('docs/')}]" for file in FILES if file.startswith("docs/")],
+}
+USUAL = {name: sum(number_of(f"tests/{test}") % 10 == 5 for test in tests) for name, tests in NAMES.items()}
+"""The number of tests in the share 5/10, by file."""
 
 
 def git(tree: Path, *arguments: str) -> str:
@@ -134,7 +138,7 @@ def test_what_changed_is_in_every_share(
             assert found == {**USUAL, **whole}
         else:
             assert f"test_page[{page}]" in output and 0 <= found.pop("pages") - USUAL["pages"] <= 1
-            assert found == {"cut": 1, "join": 1}
+            assert found == {"cut": USUAL["cut"], "join": USUAL["join"]}
         commit(tree, "2024-05-06T09:00:00+0000", monkeypatch)
 
 
@@ -161,7 +165,7 @@ def test_the_log_says_what_ran_and_why(tree: Path, monkeypatch: pytest.MonkeyPat
         said = collected(tree, monkeypatch, "-v", *processes, since="HEAD")
         kinds = "the sampled and the expensive tests"
         assert f"SDK_TEST_SHARE=5/10: this share of {kinds}, and those that changes since {first[:10]} concern" in said
-        assert "19 sampled tests of other shares ran because the change concerns them" in said
+        assert f"{20 - USUAL['cut']} sampled tests of other shares ran because the change concerns them" in said
 
 
 @pytest.mark.parametrize("processes", [(), ("-n", "1")])
@@ -169,7 +173,7 @@ def test_a_share_without_tests_is_no_failure(
     processes: tuple[str, ...], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree / "tests/test_only.py").write_text("import pytest\n\n@pytest.mark.sampled\ndef test_one():\n    pass\n")
-    has_it = zlib.crc32(b"test_one") % 10
+    has_it = number_of("tests/test_only.py::test_one") % 10
     for share in (has_it, (has_it + 1) % 10):
         done = run_pytest(tree, monkeypatch, *processes, "tests/test_only.py", since="none", share=f"{share}/10")
         assert done.returncode == pytest.ExitCode.OK, done.stdout
