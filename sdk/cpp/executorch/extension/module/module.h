@@ -62,7 +62,8 @@ using runtime::Result;
 /// reason and returns an Error; it may be called again. Outputs are views of the module's memory: they are valid until
 /// the method runs again or is unloaded. A failed allocation is MemoryAllocationFailed if this library is compiled with
 /// exceptions; otherwise the C++ library ends the process. EValues do not own tensors: inputs must outlive the call,
-/// preset inputs the preset. Not thread safe: use a module from one thread at a time.
+/// preset inputs the preset. A null TensorPtr among the values is InvalidArgument. Not thread safe: use a module from
+/// one thread at a time.
 class Module {
  public:
   /// How the files are read.

@@ -54,6 +54,41 @@ class CountingLoader final : public DataLoader {
 
 }  // namespace
 
+// A function that makes tensors returns null for wrong arguments. No door of a module takes that for an input that is
+// left out, nor ends the process.
+TEST(ModuleCallsTest, NullTensorsAreErrors) {
+  Module module(corpus("add/model.pte"));
+  const TensorPtr null = make_tensor_ptr({-1}, std::vector<float>{1});
+  ASSERT_EQ(null, nullptr);
+  std::vector<float> data{1, 2, 3, 4, 5, 6};
+  const TensorPtr x = from_blob(data.data(), {2, 3});
+  const EValue no_impl{executorch::aten::Tensor(nullptr)};
+  ASSERT_EQ(module.set_inputs({x, x}), Error::Ok);
+  for (const EValue& wrong : {EValue(null), no_impl}) {
+    EXPECT_EQ(module.forward(wrong).error(), Error::InvalidArgument) << "input 0 has a preset";
+    EXPECT_EQ(module.forward({x, wrong}).error(), Error::InvalidArgument);
+    EXPECT_EQ(module.execute("forward", {wrong, x}).error(), Error::InvalidArgument);
+    EXPECT_EQ(module.get("forward", wrong).error(), Error::InvalidArgument);
+    EXPECT_EQ(module.set_input(wrong, 1), Error::InvalidArgument);
+    EXPECT_EQ(module.set_inputs({x, wrong}), Error::InvalidArgument);
+    EXPECT_EQ(module.set_output(wrong), Error::InvalidArgument);
+    EXPECT_EQ(module.set_outputs({wrong}), Error::InvalidArgument);
+  }
+  EXPECT_EQ(module.forward(null).error(), Error::InvalidArgument);
+  EXPECT_THAT(values(module.forward()->at(0)), ElementsAre(2, 4, 6, 8, 10, 12)) << "the presets are kept";
+}
+
+// A rank that kernels do not support is an error of the module as well.
+TEST(ModuleCallsTest, ATensorOfRank17IsAnError) {
+  Module module(corpus("add/model.pte"));
+  std::vector<executorch::aten::SizesType> sizes(17, 1);
+  float data = 1;
+  executorch::aten::TensorImpl impl(executorch::aten::ScalarType::Float, 17, sizes.data(), &data);
+  const EValue wrong{executorch::aten::Tensor(&impl)};
+  EXPECT_EQ(module.forward({wrong, wrong}).error(), Error::InvalidArgument);
+  EXPECT_EQ(Module(corpus("no_planned_io/model.pte")).set_output(wrong), Error::InvalidArgument);
+}
+
 // MOD-12: the first call loads, later ones only run.
 TEST(ModuleCallsTest, OnlyTheFirstReads) {
   int reads = 0;

@@ -39,6 +39,21 @@ bool is_input(const Method& method, const executorch::aten::Tensor& output) {
   return false;
 }
 
+/// InvalidArgument for a null TensorPtr, which could come from a function that had logged why it made no tensor.
+Error check_not_null(const EValue& value, const char* what, size_t index) {
+  const bool is_null = runtime::internal::is_null_pointer(value) ||
+                       (value.isTensor() && value.toTensor().unsafeGetTensorImpl() == nullptr);
+  ET_CHECK_OR_RETURN_ERROR(!is_null, InvalidArgument, "%s %zu is a null pointer: expected a value", what, index);
+  return Error::Ok;
+}
+
+Error check_not_null(const std::vector<EValue>& values, const char* what) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(values[i], what, i));
+  }
+  return Error::Ok;
+}
+
 }  // namespace
 
 Error Module::LoadedMethod::provide_unplanned_outputs(size_t max_bytes) {
@@ -148,6 +163,7 @@ Result<std::vector<EValue>> Module::execute(const std::string& method_name, cons
     ET_CHECK_OR_RETURN_ERROR(input_values.size() <= inputs.size(), InvalidArgument,
                              "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
                              input_values.size());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(input_values, "input"));
     for (size_t i = 0; i < input_values.size(); ++i) {
       if (!input_values[i].isNone()) {
         inputs[i] = input_values[i];
@@ -187,6 +203,7 @@ Error Module::set_input(const std::string& method_name, const EValue& input_valu
   ET_CHECK_OR_RETURN_ERROR(input_index < inputs.size(), InvalidArgument,
                            "method '%s' takes %zu inputs, there is no input %zu", method_name.c_str(), inputs.size(),
                            input_index);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(input_value, "input", input_index));
   inputs[input_index] = input_value;
   return Error::Ok;
 }
@@ -201,6 +218,7 @@ Error Module::set_inputs(const std::string& method_name, const std::vector<EValu
     ET_CHECK_OR_RETURN_ERROR(input_values.size() == inputs.size(), InvalidArgument,
                              "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
                              input_values.size());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(input_values, "input"));
     inputs = input_values;
     return Error::Ok;
   });
@@ -215,6 +233,7 @@ Error Module::set_output(const std::string& method_name, EValue output_value, si
   ET_CHECK_OR_RETURN_ERROR(output_index < method.outputs_size(), InvalidArgument,
                            "method '%s' has %zu outputs, there is no output %zu", method_name.c_str(),
                            method.outputs_size(), output_index);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(output_value, "output", output_index));
   ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidArgument, "output %zu: expected a tensor, found %s",
                            output_index, tag_to_string(output_value.tag));
   const auto info = method.method_meta().output_tensor_meta(output_index);

@@ -24,8 +24,8 @@
 // innermost; `strides` are in elements. Either of the last two may be empty and is then derived from the others.
 // Invalid arguments (a null TensorPtr, a negative size, more than 16 dimensions, strides that are not those of a dense
 // tensor, too few elements, a conversion that loses fractions) give a null pointer, after a log line that says what was
-// expected and found; `deleter` is then not called. Compare the result with null before it is used: an EValue cannot be
-// made from a null pointer.
+// expected and found; `deleter` is then not called. Compare the result with null before it is used. An EValue that is
+// made from a null pointer is None, and Module refuses it.
 namespace executorch {
 namespace extension {
 

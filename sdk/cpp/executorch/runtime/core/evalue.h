@@ -47,6 +47,9 @@ ET_NORETURN void evalue_type_mismatch(Tag found, const char* expected);
 /// Logs the same and returns Error::InvalidType.
 ET_NODISCARD Error evalue_type_error(Tag found, const char* expected);
 
+/// The payload of a None that was made from a null pointer.
+constexpr int64_t kNullPointer = -1;
+
 }  // namespace internal
 
 /**
@@ -119,12 +122,16 @@ struct EValue {
   /* implicit */ EValue(BoxedEvalueList<aten::Tensor>* t);
   /* implicit */ EValue(BoxedEvalueList<std::optional<aten::Tensor>>* t);
 
-  /// The value behind a smart pointer such as TensorPtr; aborts when it is null.
+  /// The value behind a smart pointer such as TensorPtr. A null pointer is None: reading it as a tensor is an error
+  /// like that of every other type, and Module refuses it as an input or output, preset or not.
   template <typename T, typename = typename std::enable_if<
                             std::is_convertible<decltype(*std::forward<T>(std::declval<T>())), EValue>::value>::type>
   /* implicit */ EValue(T&& value) : EValue() {
-    ET_CHECK_MSG(value != nullptr, "an EValue cannot be made from a null pointer");
-    *this = EValue(*std::forward<T>(value));
+    if (ET_LIKELY(value != nullptr)) {
+      *this = EValue(*std::forward<T>(value));
+    } else {
+      payload.copyable_union.as_int = internal::kNullPointer;
+    }
   }
   /// Raw pointers are refused: nobody would own the value.
   template <typename T>
@@ -252,6 +259,14 @@ struct EValue {
   }
 };
 
+namespace internal {
+
+/// Whether `value` was made from a null pointer, and not as None.
+inline bool is_null_pointer(const EValue& value) {
+  return value.isNone() && value.payload.copyable_union.as_int == kNullPointer;
+}
+
+}  // namespace internal
 }  // namespace runtime
 }  // namespace executorch
 

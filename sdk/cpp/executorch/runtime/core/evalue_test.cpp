@@ -84,8 +84,19 @@ TEST(EValueTest, SmartPointersAreDereferenced) {
   const EValue value(std::make_shared<Tensor>(tf.ones({2})));
   EXPECT_TRUE(value.isTensor());
   EXPECT_EQ(EValue(std::make_unique<bool>(true)).tag, Tag::Bool);
-  EXPECT_DEATH(EValue(std::shared_ptr<Tensor>()), "null pointer");
   static_assert(!std::is_constructible_v<EValue, Tensor*>, "raw pointers to values are refused");
+}
+
+TEST(EValueTest, NullSmartPointersAreNoneThatCanBeToldFromOthers) {
+  for (const EValue& value : {EValue(std::shared_ptr<Tensor>()), EValue(std::unique_ptr<bool>())}) {
+    EXPECT_TRUE(value.isNone());
+    EXPECT_TRUE(internal::is_null_pointer(value));
+    EXPECT_TRUE(internal::is_null_pointer(EValue(value)));
+    EXPECT_THAT(value.tryToTensor(), HasError(Error::InvalidType));
+    EXPECT_DEATH(value.toTensor(), "read as Tensor");
+  }
+  EXPECT_FALSE(internal::is_null_pointer(EValue()));
+  EXPECT_FALSE(internal::is_null_pointer(EValue(int64_t{internal::kNullPointer})));
 }
 
 TEST(EValueTest, StringsAndPlainLists) {

@@ -116,8 +116,10 @@ void append(FixedText& text, const DynamicSize& size, int32_t largest) {
   if (size.factor != 1) {
     text.append(" of ");
     append(text, size.factor);
-    text.append(size.offset < 0 ? "n" : "n+");
-    append(text, size.offset);
+    text.append(size.offset <= 0 ? "n" : "n+");
+    if (size.offset != 0) {
+      append(text, size.offset);
+    }
   }
 }
 

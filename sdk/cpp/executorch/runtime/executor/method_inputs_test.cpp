@@ -197,6 +197,12 @@ TEST_F(DynamicSizesTest, SizesThatAreDerivedFromOneNumberAreChecked) {
   refuses(*method, EValue(of({6})), 0,
           "Input 0 must have sizes (1..9 of 2n+1,), found (6,): export with a dynamic shape of other bounds to give it "
           "these");
+  b.dynamic_sizes = {0, 0, 1, 3, 0, 0};
+  auto multiples = load(b);
+  ASSERT_TRUE(multiples.ok()) << log();
+  refuses(*multiples, EValue(of({7})), 0,
+          "Input 0 must have sizes (1..9 of 3n,), found (7,): export with a dynamic shape of other bounds to give it "
+          "these");
 }
 
 TEST_F(DynamicSizesTest, SharedSizesAgreeAtEachExecution) {

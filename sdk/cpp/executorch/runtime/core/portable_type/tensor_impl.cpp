@@ -43,25 +43,41 @@ ssize_t compute_numel(const TensorImpl::SizesType* sizes, ssize_t dim) {
   return *numel;
 }
 
+namespace {
+
+TensorImpl::SizesType no_elements[] = {0};
+
+bool is_too_high(ssize_t rank) {
+  return rank > static_cast<ssize_t>(kTensorDimensionLimit);
+}
+
+}  // namespace
+
+// No method and no kernel accepts the dtype of a tensor whose rank is too high, and it has nothing that they could
+// read.
 TensorImpl::TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* data, DimOrderType* dim_order,
                        StridesType* strides, TensorShapeDynamism dynamism, DeviceType device_type,
                        DeviceIndex device_index)
-    : sizes_(sizes),
-      dim_order_(dim_order),
-      strides_(strides),
-      data_(data),
-      dim_(dim),
-      numel_(compute_numel(sizes, dim)),
+    : sizes_(is_too_high(dim) ? no_elements : sizes),
+      dim_order_(is_too_high(dim) ? nullptr : dim_order),
+      strides_(is_too_high(dim) ? nullptr : strides),
+      data_(is_too_high(dim) ? nullptr : data),
+      dim_(is_too_high(dim) ? 1 : dim),
+      numel_(compute_numel(sizes_, dim_)),
       numel_bound_(static_cast<size_t>(numel_)),
-      type_(type),
-      shape_dynamism_(dynamism),
+      type_(is_too_high(dim) ? ScalarType::Undefined : type),
+      shape_dynamism_(is_too_high(dim) ? TensorShapeDynamism::STATIC : dynamism),
       device_(device_type, device_index) {
+  if (is_too_high(dim)) {
+    (void)safe_numel(sizes, dim);  // logs the rank
+    return;
+  }
   ET_CHECK_MSG(runtime::isValid(type_), "expected an element type from 0 to %d, found %d",
                static_cast<int>(ScalarType::Undefined) - 1, static_cast<int>(type_));
 }
 
 ssize_t TensorImpl::element_size() const {
-  return static_cast<ssize_t>(runtime::elementSize(type_));
+  return type_ == ScalarType::Undefined ? 0 : static_cast<ssize_t>(runtime::elementSize(type_));
 }
 
 Error TensorImpl::internal_resize_contiguous(ArrayRef<SizesType> new_sizes) {

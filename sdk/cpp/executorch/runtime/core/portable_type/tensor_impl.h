@@ -39,7 +39,8 @@ class TensorImpl {
 
   /**
    * @param type Element type; must be a real one, not Undefined.
-   * @param dim Number of dimensions; 0 for a scalar.
+   * @param dim Number of dimensions; 0 for a scalar. Above kTensorDimensionLimit the tensor gets no elements and the
+   * dtype Undefined, so that methods refuse it, and a line in the log.
    * @param sizes `dim` sizes; written by resizes. Their product must not overflow (see safe_numel): aborts otherwise.
    * @param data Element data, or null when it is set later.
    * @param dim_order Permutation of 0..dim-1, or null when unknown. Written by nothing.

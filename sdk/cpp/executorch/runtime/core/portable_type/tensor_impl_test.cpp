@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TensorImpl, Tensor and Scalar.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include <executorch/runtime/core/portable_type/scalar.h>
@@ -75,6 +77,21 @@ TEST(TensorImplTest, InvalidSizesAreErrorsOfSafeNumel) {
   EXPECT_DEATH(TensorImpl(ScalarType::Float, 1, mutable_negative), "sizes are invalid");
   SizesType one[] = {1};
   EXPECT_DEATH(TensorImpl(ScalarType::Undefined, 1, one), "element type");
+}
+
+TEST(TensorImplTest, ATensorOfTooHighARankHasNothingToRead) {
+  SizesType sizes[17];
+  std::fill(std::begin(sizes), std::end(sizes), 1);
+  float data = 1;
+  TensorImpl impl(ScalarType::Float, 17, sizes, &data, nullptr, nullptr, TensorShapeDynamism::DYNAMIC_BOUND);
+  EXPECT_EQ(impl.scalar_type(), ScalarType::Undefined);
+  EXPECT_EQ(impl.dim(), 1);
+  EXPECT_EQ(impl.numel(), 0);
+  EXPECT_EQ(impl.nbytes(), 0u);
+  EXPECT_EQ(impl.data(), nullptr);
+  const SizesType two[] = {2};
+  EXPECT_EQ(impl.internal_resize_contiguous({two, 1}), Error::NotSupported);
+  EXPECT_EQ(TensorImpl(ScalarType::Float, 16, sizes, &data).dim(), 16);
 }
 
 TEST(TensorImplTest, StaticTensorsKeepTheirSizes) {
