@@ -168,6 +168,8 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {{ self }} {{ self is defined }} {{ self is callable }} {{ self is iterable }} {{ self is mapping }} {{ self.x }}{{ self['x'] is defined }}
 {% set k = 1 %}{{ self.a() }}{% block a %}A{{ k }}{% endblock %}{% for k in l %}{{ self['a']() }}{% endfor %}{{ self.a is defined }}{{ self.b is defined }} {% macro f() %}{{ self.a() }}{% endmacro %}{{ f() }} {% set self = 7 %}{{ self }}
 {{ '{.real}{[k]}'.format_map({'': 5}) if false }}{{ '{.real}'.format_map({'': 5}) }} {{ '{[k]}'.format_map({'': d}) }} {{ '{0.real}{1[k]}{x[0]}'.format(1, d, x=l) }} {{ '{}{}'.format(1, 2) }}
+{{ 'a'.zfill(-9223372036854775807 - 1) }} {{ 'a b'.split(none, -9223372036854775807 - 1) }} {{ 'a b'.rsplit(none, -9223372036854775807 - 1) }} {{ range(-9223372036854775807, 9223372036854775807, 4611686018427387904) | list }}
+{{ 1234567890123456789 | round(-2) }} {{ 1250 | round(-2) }} {{ 1350 | round(-2) }} {{ -1251 | round(-2) }} {{ 9223372036854775804 | round(-1) }} {{ 7 | round(-19) }} {{ -7 | round(-40) }} {{ 7 | round(3) }}
 {{ u is sequence }} {{ u is iterable }} {{ u == v }} {{ u | list }} {{ u ~ 'x' }} {{ [u] }} {{ 'a' in u }}
 """.strip().splitlines()  # noqa: E501
 
@@ -180,6 +182,22 @@ def test_language(piece: str):
     """Each line gives jinja2's text, including tuples."""
     variables = {**LANGUAGE, "m": [{"a": 1, "b": 2}, {"a": 3}]}
     assert ChatTemplate(piece).render([], **variables) == reference(piece, [], True, **variables)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "range(3, 10, 3)[::9223372036854775807]",
+        "range(9223372036854775806, 9223372036854775807, 9223372036854775807)[0:1]",
+        "9223372036854775807 | round(-1)",
+        "(-9223372036854775807 - 1) | round(-19)",
+    ],
+)
+def test_integers_beyond_64_bits_are_errors(expression: str):
+    """Python's integers have any length, those of this library 64 bits."""
+    assert reference("{{ " + expression + " }}", [])
+    with pytest.raises(ExecuTorchError, match="does not fit into 64 bits"):
+        ChatTemplate("{{ " + expression + " }}").render([])
 
 
 FLOATS = """

@@ -45,7 +45,8 @@ Value range(Interpreter& in, const Value&, const Bound& arguments) {
   }
   ListBuilder made(in);
   for (uint64_t i = 0; i < size; i++) {
-    made.add(Value::integer(start + static_cast<int64_t>(i) * step));
+    // Modulo 2^64, because the distance of two numbers of 64 bits may not fit into 64 bits.
+    made.add(Value::integer(static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step))));
   }
   auto storage = std::make_shared<RangeStorage>();
   storage->start = start;

@@ -158,6 +158,23 @@ double rounded(double number, int64_t precision) {
   return std::nearbyint(number / scale) * scale;
 }
 
+/// Half to even, to tens, hundreds and so on: as Python's round() of an integer. False if the result does not fit into
+/// 64 bits.
+bool round_integer(int64_t& number, int64_t precision) {
+  uint64_t scale = 1;
+  for (; precision < 0 && scale <= UINT64_MAX / 10; precision++) {
+    scale *= 10;
+  }
+  const bool negative = number < 0;
+  const uint64_t size = negative ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
+  const uint64_t rest = precision < 0 ? size : size % scale;
+  const uint64_t half = scale / 2;
+  const bool up = precision == 0 && scale > 1 && (rest > half || (rest == half && size / scale % 2 == 1));
+  const uint64_t rounded = size - rest + (up ? scale : 0);
+  number = static_cast<int64_t>(negative ? uint64_t{0} - rounded : rounded);
+  return rounded <= (uint64_t{1} << 63) - (negative ? 0 : 1);
+}
+
 Value round_number(Interpreter& in, const Value& input, const Bound& arguments) {
   int64_t precision = 0;
   const std::string method = arguments.has(1) ? soft_str(in, *arguments.get(1)).as_text() : "common";
@@ -172,8 +189,10 @@ Value round_number(Interpreter& in, const Value& input, const Bound& arguments) 
   }
   if (method == "common") {
     if (input.is_integral()) {
-      return precision >= 0 ? Value::integer(input.as_int())
-                            : Value::integer(static_cast<int64_t>(rounded(input.as_real(), precision)));
+      int64_t number = input.as_int();
+      return round_integer(number, std::min<int64_t>(precision, 0))
+                 ? Value::integer(number)
+                 : in.fail("filter 'round': the result does not fit into 64 bits");
     }
     return Value::real(rounded(input.as_real(), precision));
   }

@@ -262,9 +262,15 @@ Value Interpreter::slice(const Value& object, const Value& start, const Value& s
   }
   const auto& range = object.as<RangeStorage>();
   auto made = std::make_shared<RangeStorage>();
-  made->start = range.start + bounds.start * range.step;
-  made->stop = range.start + bounds.stop * range.step;
-  made->step = range.step * bounds.step;
+  const auto number_at = [&range](int64_t place, int64_t& number) {
+    int64_t distance = 0;
+    return !__builtin_mul_overflow(place, range.step, &distance) &&
+           !__builtin_add_overflow(range.start, distance, &number);
+  };
+  if (!number_at(bounds.start, made->start) || !number_at(bounds.stop, made->stop) ||
+      __builtin_mul_overflow(range.step, bounds.step, &made->step)) {
+    return fail("a bound of this slice of a range does not fit into 64 bits");
+  }
   return kept.into(Type::kRange, std::move(made));
 }
 

@@ -22,10 +22,11 @@ Value split_words(Interpreter& in, std::string_view text, int64_t limit, bool fr
     if (text.empty()) {
       break;
     }
-    if (limit-- == 0) {
+    if (limit == 0) {
       parts.add(in.text(text));  // the rest, with the white space at its other end
       break;
     }
+    limit -= limit > 0 ? 1 : 0;
     size_t at = from_right ? text.size() : 0;
     size_t end = at;
     while (from_right ? at > 0 : at < text.size()) {
@@ -173,8 +174,8 @@ Value fill_with_zeros(Interpreter& in, const Value& self, const Bound& arguments
   const size_t sign = !all.empty() && (all[0] == '-' || all[0] == '+') ? 1 : 0;
   TextBuilder made(in);
   made.add(all.substr(0, sign));
-  made.repeat("0", static_cast<uint64_t>(std::max<int64_t>(
-                       width - static_cast<int64_t>(std::min<uint64_t>(self.length(), INT64_MAX)), 0)));
+  const auto length = static_cast<int64_t>(self.length());
+  made.repeat("0", static_cast<uint64_t>(width > length ? width - length : 0));
   made.add(all.substr(sign));
   return made.value();
 }
