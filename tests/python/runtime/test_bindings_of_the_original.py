@@ -193,3 +193,9 @@ class TestExceptions:
             module.forward([[X]])
         with pytest.raises(kind, match="expected a tensor in CPU memory"):
             module.forward([X.to("meta")])
+        with pytest.raises(kind, match="input 0: expected an integer that fits into 64 bits"):
+            module.forward([-(2**63) - 1])
+
+    def test_a_text_without_utf_8_names_its_character(self, program: bytes) -> None:
+        with pytest.raises(UnicodeEncodeError, match=r"\\ud800.*surrogates not allowed"):
+            _load_for_executorch_from_buffer(program).forward(["\ud800"])

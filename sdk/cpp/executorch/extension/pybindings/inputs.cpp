@@ -157,11 +157,22 @@ void Inputs::add(const py::handle& value, size_t index, const runtime::MethodMet
   } else if (py::isinstance<py::bool_>(value)) {
     evalues_.emplace_back(value.cast<bool>());
   } else if (py::isinstance<py::int_>(value)) {
-    evalues_.emplace_back(value.cast<int64_t>());
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow != 0) {
+      throw_unsupported_input("input " + std::to_string(index) +
+                              ": expected an integer that fits into 64 bits, found a larger one");
+    }
+    evalues_.emplace_back(static_cast<int64_t>(number));
   } else if (py::isinstance<py::float_>(value)) {
     evalues_.emplace_back(value.cast<double>());
   } else if (py::isinstance<py::str>(value)) {
-    strings_.push_back(value.cast<std::string>());
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (text == nullptr) {
+      throw py::error_already_set();  // names the character that has no UTF-8
+    }
+    strings_.emplace_back(text, static_cast<size_t>(size));
     string_refs_.emplace_back(strings_.back().data(), strings_.back().size());
     evalues_.emplace_back(&string_refs_.back());
   } else {
