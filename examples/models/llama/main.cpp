@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -89,8 +88,12 @@ int run(const Flags& flags) {
   std::string prompt = flags.prompt;
   if (!flags.prompt_file.empty()) {
     std::ifstream file(flags.prompt_file, std::ios::binary);
-    prompt.assign(std::istreambuf_iterator<char>(file), {});
-    if (!file) {
+    prompt.clear();
+    char part[4096];
+    while (file.read(part, sizeof(part)), file.gcount() > 0) {
+      prompt.append(part, static_cast<size_t>(file.gcount()));
+    }
+    if (!file.is_open() || file.bad()) {  // a folder can be opened, but not read
       return failed("the prompt file " + flags.prompt_file + " cannot be read");
     }
   }

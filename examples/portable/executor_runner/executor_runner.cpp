@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -148,18 +148,24 @@ class ExternalData {
 };
 
 // Reads the files of --inputs. `sizes` gets those that follow a name, none for a file that is named alone.
-Error read_files(const std::vector<std::string>& inputs, std::vector<std::vector<char>>* contents,
+Error read_files(const std::vector<std::string>& inputs, std::vector<FreeableBuffer>* contents,
                  std::vector<std::vector<executorch::aten::SizesType>>* sizes) {
   for (std::string path : inputs) {
-    std::ifstream file(path, std::ios::binary);
+    std::error_code missing;
     sizes->emplace_back();
-    if (!file.is_open()) {  // a name that ends like sizes is tried as it is first
+    if (!std::filesystem::exists(path, missing)) {  // a name that ends like sizes is tried as it is first
       sizes->back() = take_sizes(&path);
-      file.open(path, std::ios::binary);
     }
-    ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed,
+    // The loader accepts regular files only: reading a pipe or a device could take forever.
+    auto loader = MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+    ET_CHECK_OR_RETURN_ERROR(loader.ok(), AccessFailed,
                              "The input file %s cannot be opened. Sizes after its name are like :2x8.", path.c_str());
-    contents->emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    auto content =
+        loader->load(0, loader->size().get(), DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::External));
+    if (!content.ok()) {
+      return failed("Cannot read the input file", path, content.error());
+    }
+    contents->push_back(std::move(content.get()));
   }
   return Error::Ok;
 }
@@ -194,7 +200,7 @@ void print_outputs(const std::vector<EValue>& outputs, bool all) {
 // What the inputs of a method are made of: the first test case of a bundled program, files, or nothing, for ones.
 struct Inputs {
   void* bundle = nullptr;
-  std::vector<std::vector<char>> contents;
+  std::vector<FreeableBuffer> contents;
   executorch::extension::PrepareInputTensorsOptions options;
   std::optional<executorch::extension::BufferCleanup> memory;
 };
@@ -205,8 +211,8 @@ Error prepare_inputs(Method& method, const Flags& flags, Inputs* inputs) {
     return error == Error::Ok ? error : failed("Cannot use the first test case of", flags.method_name, error);
   }
   std::vector<std::pair<char*, size_t>> buffers;
-  for (auto& content : inputs->contents) {
-    buffers.emplace_back(content.data(), content.size());
+  for (const FreeableBuffer& content : inputs->contents) {  // only read, though the pairs are not const
+    buffers.emplace_back(static_cast<char*>(const_cast<void*>(content.data())), content.size());
   }
   auto options = inputs->options;
   auto prepared = executorch::extension::prepare_input_tensors(method, std::move(options), buffers);

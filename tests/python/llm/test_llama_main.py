@@ -178,5 +178,6 @@ def test_errors(model: list[str], tmp_path: Path):
     assert (result.returncode, "the tokenizer cannot be loaded: " in result.stderr) == (1, True)
     result = run(*model, "--prompt", "x" * 200)
     assert (result.returncode, "the prompt is too long: it has 200 tokens" in result.stderr) == (1, True)
-    result = run(*model, "--prompt_file=/none.txt")
-    assert (result.returncode, "/none.txt cannot be read" in result.stderr) == (1, True)
+    for file in ("/none.txt", str(tmp_path)):
+        result = run(*model, f"--prompt_file={file}")
+        assert (result.returncode, f"{file} cannot be read" in result.stderr) == (1, True)
