@@ -25,6 +25,12 @@ assert not any(name == "executorch" and module is not sys.modules["sdk"] for nam
 """
 MODEL = """
 import sys, torch, transformers
+from tokenizers import Tokenizer, models, pre_tokenizers
+words = {"<unk>": 0, "<s>": 1, "</s>": 2, **{f"w{i}": i for i in range(3, 96)}}
+tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+special = dict(bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(sys.argv[1])
 torch.manual_seed(0)
 config = transformers.LlamaConfig(
     vocab_size=96, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
@@ -47,6 +53,21 @@ for _ in range(30):
     found += unread
 assert found == expected, (found, expected)
 """
+# Optimum's own class, as its page calls it.
+ANSWER = """
+import sys, torch, transformers
+import sdk.compat
+from optimum.executorch import ExecuTorchModelForCausalLM
+tokenizer = transformers.AutoTokenizer.from_pretrained(sys.argv[1])
+model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).eval()
+expected = [5, 17, 33, 60, 8]
+while len(expected) < 30:
+    with torch.no_grad():
+        expected.append(int(model(torch.tensor([expected])).logits[0, -1].argmax()))
+loaded = ExecuTorchModelForCausalLM.from_pretrained(sys.argv[2])
+found = loaded.text_generation(tokenizer=tokenizer, prompt="w5 w17 w33 w60 w8", max_seq_len=30)
+assert found == tokenizer.decode(expected, skip_special_tokens=True), (found, tokenizer.decode(expected))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +82,7 @@ def test_all_modules_are_imported(packages: Path) -> None:
 
 
 def test_its_command_exports_llama(packages: Path, tmp_path: Path) -> None:
-    """LO-02, LO-03: the program continues a text as eager does, greedily."""
+    """LO-02, LO-03, LO-04, LO-05: the program continues a text as eager does, greedily."""
     model, output = tmp_path / "model", tmp_path / "output"
     run(packages, "-c", MODEL, model)
     command = ["optimum-cli", "export", "executorch", "--model", str(model), "--task", "text-generation"]
@@ -69,3 +90,13 @@ def test_its_command_exports_llama(packages: Path, tmp_path: Path) -> None:
     command += ["--max_seq_len", "64", "--output_dir", str(output)]
     run(packages, "-m", "sdk.compat", *command)
     run(packages, "-c", GREEDY, model, output / "model.pte")
+
+
+def test_its_class_answers(packages: Path, tmp_path: Path) -> None:
+    """LO-01, LO-04, LO-06: with the package of the index, `text_generation` of a program of the recipe portable gives eager's
+    text."""
+    model, output = tmp_path / "model", tmp_path / "output"
+    run(packages, "-c", MODEL, model)
+    command = ["optimum-cli", "export", "executorch", "--model", str(model), "--task", "text-generation"]
+    run(packages, "-m", "sdk.compat", *command, "--recipe", "portable", "--max_seq_len", "64", "--output_dir", output)
+    run(packages, "-c", ANSWER, model, output)

@@ -25,21 +25,18 @@ def fake_mode_of(module: GraphModule) -> FakeTensorMode:
 
 
 def get_fake_program(real_exported_program: ExportedProgram) -> ExportedProgram:
-    """A copy whose weights are fake tensors: they have shapes and dtypes, but no memory."""
+    """A copy whose weights are fake tensors: they have shapes and dtypes, but no memory. Constants, buffers that
+    are not saved among them, are those of the real program."""
     mode = fake_mode_of(real_exported_program.graph_module)
-
-    def fake(tensors: dict) -> dict:
-        return {
-            name: mode.from_tensor(value, static_shapes=True) if isinstance(value, torch.Tensor) else value
-            for name, value in tensors.items()
-        }
-
+    weights = {
+        name: mode.from_tensor(value, static_shapes=True) for name, value in real_exported_program.state_dict.items()
+    }
     return assemble(
         real_exported_program,
         copy_graph_module(real_exported_program.graph_module),
         copy_signature(real_exported_program.graph_signature),
-        state_dict=fake(real_exported_program.state_dict),
-        constants=fake(real_exported_program.constants),
+        state_dict=weights,
+        constants=real_exported_program.constants,
     )
 
 
