@@ -93,8 +93,8 @@ def test_its_command_exports_llama(packages: Path, tmp_path: Path) -> None:
 
 
 def test_its_class_answers(packages: Path, tmp_path: Path) -> None:
-    """LO-01, LO-04, LO-06: with the package of the index, `text_generation` of a program of the recipe portable gives eager's
-    text."""
+    """LO-01, LO-04, LO-06: with the package of the index, `text_generation` of a program of the recipe portable gives
+    eager's text."""
     model, output = tmp_path / "model", tmp_path / "output"
     run(packages, "-c", MODEL, model)
     command = ["optimum-cli", "export", "executorch", "--model", str(model), "--task", "text-generation"]
