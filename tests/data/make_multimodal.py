@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes multimodal/llava.pte, gemma3.pte, smolvlm.pte and voxtral.pte, small models with random weights, and what
-transformers computes with these: the likeliest tokens after a prompt with a picture or sound, and the logits of the
-first of them. `*.prompt.expected` has the tokens of a prompt with a picture, as the model's processor makes it.
+"""Writes multimodal/llava.pte, gemma3.pte, smolvlm.pte, qwen2_5_vl.pte and voxtral.pte, small models with random
+weights, and what transformers computes with these: the likeliest tokens after a prompt with a picture or sound, and the
+logits of the first of them. `*.prompt.expected` has the tokens of a prompt with a picture, as the model's processor
+makes it.
 
 The prompt is "ab", then the picture or the sound, then "cd". Both hold (37 i mod 256): as bytes, and divided by 256.
 """
@@ -31,8 +32,10 @@ from multimodal_models import (  # noqa: E402
     MEAN,
     continued,
     gemma3,
+    image_processor,
     llava,
     program_of,
+    qwen2_5_vl,
     save,
     smolvlm,
     text_around,
@@ -79,7 +82,7 @@ def write(name: str, model: Any, token: int, positions: int, **media: torch.Tens
 
 def main() -> None:
     tiles = (2, 2)  # of a square picture
-    for name in ("llava", "gemma3", "smolvlm"):
+    for name in ("llava", "gemma3", "smolvlm", "qwen2_5_vl"):
         prompt = tokens_of("ab" + text_around(name, *tiles) + "cd")
         (FOLDER / "multimodal" / f"{name}.prompt.expected").write_text(" ".join(map(str, prompt)) + "\n")
     shrunk: dict[str, Any] = {"hidden_size": 24, "intermediate_size": 32, "num_hidden_layers": 1}
@@ -90,6 +93,9 @@ def main() -> None:
     write("llava", llava(**shrunk), IMAGE, 4, pixel_values=pixels[None])
     write("gemma3", gemma3(**shrunk | {"layer_types": ["sliding_attention"]}), IMAGE, 4, pixel_values=pixels[None])
     write("smolvlm", smolvlm(**shrunk), IMAGE, 4, pixel_values=pixels[None])
+    picture = numbers(3, 28, 28).numpy()  # which becomes 32 x 32 pixels
+    patches = image_processor("qwen2_5_vl")(picture, return_tensors="pt", input_data_format="channels_first")
+    write("qwen2_5_vl", qwen2_5_vl(**shrunk), IMAGE, 16, **patches)
     write("voxtral", voxtral(**shrunk), AUDIO, 25, input_features=numbers(1, 16, 200).float() / 256)
 
 

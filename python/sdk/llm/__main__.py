@@ -14,6 +14,8 @@ _COMMANDS = {
     "chat": "talk to a model",
     "bench": "measure how fast it reads a prompt and generates tokens",
     "eval": "perplexity of a text",
+    "embedder": "turn a model of embeddings (a folder of Hugging Face's form) into a program",
+    "embed": "vectors of texts",
     "adapter": "turn a LoRA adapter into a file that a program loads",
 }
 

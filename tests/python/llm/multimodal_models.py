@@ -74,6 +74,40 @@ def smolvlm(**text: Any) -> Any:
     return _random(transformers.SmolVLMForConditionalGeneration(config))
 
 
+_PATCHES: dict[str, Any] = {"num_heads": 2, "patch_size": 4, "spatial_merge_size": 2, "temporal_patch_size": 2}
+
+
+def qwen2_5_vl(**text: Any) -> Any:
+    """Patches of 4 x 4 pixels, of which 2 x 2 become a position; layers with windows of 2 x 2 positions and without."""
+    vision = {**_PATCHES, "model_type": "qwen2_5_vl_vision", "hidden_size": 32, "intermediate_size": 40, "depth": 3}
+    vision |= {"window_size": 16, "fullatt_block_indexes": [1]}
+    vision["out_hidden_size"] = text.get("hidden_size", _TEXT["hidden_size"])
+    return _qwen_vl(transformers.Qwen2_5_VLConfig, "qwen2_5_vl_text", vision, text)
+
+
+def qwen2_vl(**text: Any) -> Any:
+    """The same without windows."""
+    vision = {**_PATCHES, "model_type": "qwen2_vl_vision", "embed_dim": 32, "mlp_ratio": 2, "depth": 2}
+    vision["hidden_size"] = text.get("hidden_size", _TEXT["hidden_size"])
+    return _qwen_vl(transformers.Qwen2VLConfig, "qwen2_vl_text", vision, text)
+
+
+def _qwen_vl(config: Any, kind: str, vision: dict[str, Any], text: dict[str, Any]) -> Any:
+    rope = {"type": "mrope", "rope_theta": 1e4, "mrope_section": [1, 1, 2]}
+    made = config(
+        vision_config=vision,
+        text_config={**_TEXT, "model_type": kind, "bos_token_id": None, "rope_parameters": rope, **text},
+        image_token_id=IMAGE,
+        vision_start_token_id=BEGIN,
+        vision_end_token_id=END,
+    )
+    model = _random(transformers.AutoModelForImageTextToText.from_config(made, dtype=torch.float32))
+    for name, weight in model.named_parameters():
+        if "q_proj" in name or "k_proj" in name or "qkv" in name:
+            weight.data *= 6  # the positions of a picture would hardly change the logits
+    return model
+
+
 def voxtral(**text: Any) -> Any:
     """A chunk of two seconds of sound becomes 25 positions."""
     audio = {
@@ -108,6 +142,10 @@ def image_processor(kind: str) -> Any:
     if kind == "smolvlm":
         longest = {"size": {"longest_edge": 56}, "max_image_size": {"longest_edge": 28}}
         return models.smolvlm.image_processing_pil_smolvlm.SmolVLMImageProcessorPil(**longest, **more)
+    if kind in ("qwen2_5_vl", "qwen2_vl"):
+        pixels = {"shortest_edge": 8 * 8 * 2, "longest_edge": 8 * 8 * 30}
+        patches = {"size": pixels, "patch_size": 4, "merge_size": 2}
+        return models.qwen2_vl.image_processing_pil_qwen2_vl.Qwen2VLImageProcessorPil(**patches, **more)
     shortest = {"size": {"shortest_edge": 28}, "crop_size": size}
     return models.clip.image_processing_pil_clip.CLIPImageProcessorPil(**shortest, **more)
 
@@ -117,6 +155,8 @@ def text_around(kind: str, rows: int, columns: int) -> str:
     image = f"<{IMAGE}>"
     if kind == "llava":
         return image
+    if kind in ("qwen2_5_vl", "qwen2_vl"):
+        return f"<{BEGIN}>{image}<{END}>"
     if kind == "gemma3":
         return f"\n\n<{BEGIN}>{image}<{END}>\n\n"
     made: str = transformers.models.smolvlm.processing_smolvlm.get_image_prompt_string(
@@ -168,6 +208,8 @@ def continued(model: Any, tokens: list[int], count: int, **media: torch.Tensor) 
         given = torch.tensor([tokens + found])
         if kind == "gemma3":
             media["token_type_ids"] = (given == IMAGE).int()
+        if "image_grid_thw" in media:
+            media["mm_token_type_ids"] = (given == IMAGE).int()
         with torch.no_grad():
             logits = model(input_ids=given, use_cache=False, **media).logits[0, -1]
         if not found:

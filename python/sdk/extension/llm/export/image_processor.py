@@ -7,6 +7,10 @@ carries them: JSON in its method `get_image_processor`, which `MultimodalRunner`
     shortest_edge      scale until the shorter side has this length, then cut the middle out; otherwise both sides are
                        scaled to height and width
     longest_edge       scale until the longer side has this length, then cut into tiles of height and width
+    patch, merge       cut into patches with sides of `patch` pixels, in units of `merge` by `merge` patches
+    least_pixels, most_pixels
+                       with patches, in place of height and width: both sides are scaled to multiples of a unit's, so
+                       that the picture has at least and at most so many pixels
     place              the text that stands for a picture in a conversation
     token              the text of the token that stands for a position of a picture
     before, after      texts around a picture, or around the last tile, which is the whole picture
@@ -30,6 +34,7 @@ _DEFAULT_RESAMPLE = {
     "Gemma3ImageProcessor": 2,
     "Idefics3ImageProcessor": 1,
     "LlavaImageProcessor": 3,
+    "Qwen2VLImageProcessor": 3,
     "SiglipImageProcessor": 3,
     "SmolVLMImageProcessor": 1,
     "ViTImageProcessor": 2,
@@ -73,6 +78,52 @@ def picture_steps(settings: dict[str, Any], size: int, tiles: bool) -> dict[str,
     if settings.get("do_center_crop") and settings.get("crop_size") != given:
         _expect(settings.get("crop_size"), given, "crop_size")
     return steps
+
+
+_MOST_PIXELS = 4096 * 4096
+"""The largest picture that a runner scales to."""
+
+
+def patch_steps(settings: dict[str, Any], vision: Any, most_positions: int) -> dict[str, Any]:
+    """Returns the steps that convert a picture to patches for a model with this `vision_config`.
+
+    `most_positions`: bounds `most_pixels`, because a larger picture does not fit. Raises CheckpointError for settings
+    that do not belong to the model, or that do not scale pictures.
+    """
+    if not settings or not settings.get("do_resize", True):
+        raise CheckpointError(
+            "the image processor: expected a preprocessor_config.json with do_resize, as the vision encoder takes only "
+            f"sides of certain lengths; found {'do_resize=false' if settings else 'none'}"
+        )
+    lengths = {"patch_size": "patch_size", "merge_size": "spatial_merge_size", "temporal_patch_size": None}
+    for name, of_model in lengths.items():
+        expected = getattr(vision, of_model or name)
+        if settings.get(name, expected) != expected:
+            raise CheckpointError(
+                f"{name} of the image processor: expected {expected}, as in the vision_config, found {settings[name]!r}"
+            )
+    size = settings.get("size") or {}
+    unit = (vision.patch_size * vision.spatial_merge_size) ** 2
+    least = _pixels(settings, "min_pixels", size, "shortest_edge", 56 * 56)
+    most = _pixels(settings, "max_pixels", size, "longest_edge", 28 * 28 * 1280)
+    most = min(most, unit * most_positions, _MOST_PIXELS)
+    if not unit <= most or least > most:
+        raise CheckpointError(
+            f"size of the image processor: the smallest picture has {least} pixels, and a unit of patches {unit}; "
+            f"expected at most {most}, with which a picture fits into the context"
+        )
+    found = {"patch": vision.patch_size, "merge": vision.spatial_merge_size, "resample": _resample(settings)}
+    return found | {"least_pixels": least, "most_pixels": most}
+
+
+def _pixels(settings: dict[str, Any], name: str, size: dict[str, Any], edge: str, otherwise: int) -> int:
+    """A number of pixels: by its older name, else by the name in "size", which has "edge" in it."""
+    found = settings.get(name)
+    if found is None:
+        found = size.get(edge, otherwise) if isinstance(size, dict) else size
+    if type(found) is not int or found < 1:
+        raise CheckpointError(f"{name} of the image processor: expected a whole number, found {found!r}")
+    return found
 
 
 def _resample(settings: dict[str, Any]) -> int:

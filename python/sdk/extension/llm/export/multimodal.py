@@ -3,9 +3,13 @@
 
     token_embedding      int64 [1, tokens] to embeddings [1, tokens, dim]
     text_decoder         embeddings and the position of the first one, int64 [1], to logits; keeps the cache
-    picture_decoder      the same, over the same cache, for a picture whose positions all see each other (Gemma 3)
-    vision_encoder       float32 [1, channels, height, width], as the model's processor makes it, to embeddings
-    vision_preprocessor  uint8 [channels, height, width] to what vision_encoder takes: scale, mean and deviation
+    picture_decoder      the same, over the same cache, for a picture whose positions all see each other (Gemma 3), or
+                         have rows and columns (Qwen2-VL); then with int64 [3]: the position of the picture, its rows
+                         and its columns
+    vision_encoder       float32 [1, channels, height, width], as the model's processor makes it, to embeddings;
+                         Qwen2-VL: [patches, channels, patch, patch], and int64 [2], the rows and columns of positions
+    vision_preprocessor  uint8 [channels, height, width], or uint8 patches, to what vision_encoder takes: scale, mean
+                         and deviation
     audio_encoder        features [1, bins, frames] to embeddings
     audio_preprocessor   float32 [samples] to features [chunks, bins, frames]
 
@@ -27,26 +31,19 @@ from torch.export import Dim, ExportedProgram, ShapesCollection, export
 from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
 from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args, hugging_face_weights, model_of
+from sdk.extension.llm.export.part import Part
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.vision import TILED, vision_methods
+from sdk.extension.llm.export.vision_patches import PATCHED
 from sdk.extension.llm.model.attention import ForwardOptions
+from sdk.extension.llm.model.grid_positions import GridPositions
 from sdk.extension.llm.model.transformer import Transformer
 
-MODEL_TYPES = ("llava", "gemma3", *TILED, "voxtral")
+MODEL_TYPES = ("llava", "gemma3", *TILED, *PATCHED, "voxtral")
 """Values of `model_type` in a `config.json`."""
 _SAMPLING_RATE = 16000
 _LONGEST_SOUND = 600
 """Seconds of sound in a prompt."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A method of the program in addition to those of the decoder."""
-
-    module: nn.Module
-    inputs: tuple[Tensor, ...]
-    sizes: dict[int, Any] | None = None
-    """Dynamic sizes of the first input."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,18 @@ class MultimodalModel:
         count = Dim("tokens", min=1, max=params.max_seq_len)
         embeddings = torch.zeros(1, tokens.shape[1], params.dim)
         first = torch.zeros(1, dtype=torch.int64)
+        grid = GridPositions(params.max_context_len) if params.mrope_section is not None else None
+        decoder = TextDecoder(self.text, grid=grid)
         with torch.no_grad():
             found = {
                 "token_embedding": export(TokenEmbedding(self.text), (tokens,), dynamic_shapes=({1: count},)),
-                "text_decoder": export(TextDecoder(self.text), (embeddings, first), dynamic_shapes=({1: count}, None)),
+                "text_decoder": export(decoder, (embeddings, first), dynamic_shapes=({1: count}, None)),
             }
+            if grid is not None:
+                given = (embeddings, first, torch.tensor([0, 1, embeddings.shape[1]]))
+                found["picture_decoder"] = export(
+                    PictureDecoder(self.text, grid), given, dynamic_shapes=({1: count}, None, None)
+                )
             if self.picture_positions:
                 picture = torch.zeros(1, self.picture_positions, params.dim)
                 found["picture_decoder"] = export(TextDecoder(self.text, bidirectional=True), (picture, first))
@@ -86,8 +90,8 @@ class MultimodalModel:
                     shapes[part.inputs[0]] = part.sizes
                 # One chunk is treated like several, although torch.export makes size 1 a separate case.
                 with torch.fx.experimental._config.patch(backed_size_oblivious=part.sizes is not None):
-                    given = shapes if part.sizes is not None else None
-                    found[name] = export(part.module.eval(), part.inputs, dynamic_shapes=given, strict=False)
+                    dynamic = shapes if part.sizes is not None else None
+                    found[name] = export(part.module.eval(), part.inputs, dynamic_shapes=dynamic, strict=False)
         return found
 
 
@@ -106,16 +110,34 @@ class TokenEmbedding(nn.Module):
 class TextDecoder(nn.Module):
     """The decoder over embeddings."""
 
-    def __init__(self, text: Transformer, bidirectional: bool = False) -> None:
-        """`bidirectional`: whether the positions of a call see each other."""
+    def __init__(self, text: Transformer, bidirectional: bool = False, grid: GridPositions | None = None) -> None:
+        """`bidirectional`: whether the positions of a call see each other. `grid`: counts the positions of a model with
+        M-RoPE."""
         super().__init__()
-        self.text, self.bidirectional = text, bidirectional
+        self.text, self.bidirectional, self.grid = text, bidirectional, grid
 
     def forward(self, embeddings: Tensor, input_pos: Tensor) -> Tensor:
         """[1, positions, dim] and the position of the first, int64 [1], to logits."""
         options: ForwardOptions = {"input_pos": input_pos}
         if self.bidirectional:
             options["bidirectional"] = True
+        if self.grid is not None:
+            options["rotation_positions"] = self.grid.of_text(input_pos, embeddings.shape[1])
+        logits: Tensor = self.text(None, options, embeddings)
+        return logits
+
+
+class PictureDecoder(nn.Module):
+    """The decoder over the embeddings of a picture, or of a part of it, whose positions have rows and columns."""
+
+    def __init__(self, text: Transformer, grid: GridPositions) -> None:
+        super().__init__()
+        self.text, self.grid = text, grid
+
+    def forward(self, embeddings: Tensor, input_pos: Tensor, picture: Tensor) -> Tensor:
+        """As `TextDecoder`; `picture`: see `GridPositions.of_picture`."""
+        rotation = self.grid.of_picture(input_pos, embeddings.shape[1], picture)
+        options: ForwardOptions = {"input_pos": input_pos, "rotation_positions": rotation}
         logits: Tensor = self.text(None, options, embeddings)
         return logits
 
@@ -151,12 +173,12 @@ def load_multimodal(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
     Raises CheckpointError for files that cannot be used, SettingsError where transformers is missing.
     """
     theirs = _of_transformers(folder)
-    config = theirs.config
+    config, text = theirs.config, text_of(theirs, overrides)
     parts: dict[str, Part] = {}
     metadata: dict[str, Any] = {}
     if getattr(config, "vision_config", None) is not None:
-        methods, picture = vision_methods(theirs, folder)
-        parts.update({name: Part(module, (example,)) for name, (module, example) in methods.items()})
+        methods, picture = vision_methods(theirs, folder, text.params)
+        parts.update(methods)
         metadata["get_image_token_id"] = config.image_token_id
         if picture:
             metadata["get_image_processor"] = json.dumps(picture)
@@ -164,12 +186,17 @@ def load_multimodal(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
         parts.update(_audio(theirs))
         metadata["get_audio_token_id"] = config.audio_token_id
     positions = config.mm_tokens_per_image if config.model_type == "gemma3" else 0
-    return MultimodalModel(text_of(theirs, overrides), parts, metadata, positions)
+    return MultimodalModel(text, parts, metadata, positions)
 
 
 def text_of(theirs: Any, overrides: dict[str, Any]) -> Transformer:
     """The decoder of a model of transformers."""
     text = theirs.config.text_config.to_dict()
+    if theirs.config.model_type in PATCHED:
+        # Qwen 2, but for the positions by which it rotates, which folders of the hub call a type of RoPE.
+        rope = {name: value for name, value in text["rope_parameters"].items() if (name, value) != ("type", "mrope")}
+        overrides = {**overrides, "mrope_section": rope.pop("mrope_section", [16, 24, 24])}
+        text["model_type"], text["rope_parameters"] = "qwen2", rope
     args = hugging_face_args(text, **overrides)
     decoder = theirs.model.text_model if theirs.config.model_type in TILED else theirs.model.language_model
     named = {f"model.{name}": value for name, value in decoder.state_dict().items()}

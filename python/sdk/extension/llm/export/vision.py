@@ -10,7 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from sdk.extension.llm.export.checkpoint import CheckpointError
-from sdk.extension.llm.export.image_processor import image_settings, picture_steps, token_text
+from sdk.extension.llm.export.image_processor import image_settings, patch_steps, picture_steps, token_text
+from sdk.extension.llm.export.part import Part
+from sdk.extension.llm.export.vision_patches import PATCHED, patch_methods
+from sdk.extension.llm.model.model_args import ModelArgs
 
 
 class VisionEncoder(nn.Module):
@@ -75,17 +78,23 @@ TILED = ("smolvlm", "idefics3")
 """Values of `model_type` of models that cut pictures into tiles."""
 
 
-def vision_methods(theirs: Any, folder: Path) -> tuple[dict[str, tuple[nn.Module, Tensor]], dict[str, Any]]:
-    """The modules for pictures with an example input of each, by the names of the methods, and what the processor does
-    to a picture of any size, see `image_processor`; {} where the folder does not say it. Raises CheckpointError."""
+def vision_methods(theirs: Any, folder: Path, text: ModelArgs) -> tuple[dict[str, Part], dict[str, Any]]:
+    """The methods for pictures, and what the processor does to a picture of any size, see `image_processor`; {} where
+    the folder does not say it. `text`: of the model's decoder. Raises CheckpointError."""
     vision, settings = theirs.config.vision_config, image_settings(folder)
+    if theirs.config.model_type in PATCHED:
+        steps = patch_steps(settings, vision, text.max_context_len)
+        normalisation = _normalisation(settings, vision.in_channels)
+        most = steps["most_pixels"] // (vision.patch_size * vision.spatial_merge_size) ** 2
+        methods = patch_methods(theirs, normalisation, most, text.use_sdpa_with_kv_cache_op)
+        return methods, {**steps, **_texts(theirs.config, folder)}
     size, channels = vision.image_size, vision.num_channels
     encoder = TileEncoder(theirs) if theirs.config.model_type in TILED else VisionEncoder(theirs)
-    methods: dict[str, tuple[nn.Module, Tensor]] = {"vision_encoder": (encoder, torch.zeros(1, channels, size, size))}
+    methods = {"vision_encoder": Part(encoder, (torch.zeros(1, channels, size, size),))}
     if not settings:
         return methods, {}
     picture = torch.zeros(channels, size, size, dtype=torch.uint8)
-    methods["vision_preprocessor"] = (_normalisation(settings, channels), picture)
+    methods["vision_preprocessor"] = Part(_normalisation(settings, channels), (picture,))
     steps = picture_steps(settings, size, theirs.config.model_type in TILED)
     return methods, {**steps, **_texts(theirs.config, folder)} if steps else {}
 
@@ -108,6 +117,11 @@ def _texts(config: Any, folder: Path) -> dict[str, str]:
         end = token_text(folder, config.eoi_token_index, "<end_of_image>")
         token = token_text(folder, config.image_token_id, "<image_soft_token>")
         return {"place": begin, "token": token, "before": f"\n\n{begin}", "after": f"{end}\n\n"}
+    if config.model_type in PATCHED:
+        begin = token_text(folder, config.vision_start_token_id, "<|vision_start|>")
+        end = token_text(folder, config.vision_end_token_id, "<|vision_end|>")
+        token = token_text(folder, config.image_token_id, "<|image_pad|>")
+        return {"place": begin + token + end, "token": token, "before": begin, "after": end}
     token = token_text(folder, config.image_token_id, "<image>")
     if config.model_type not in TILED:
         return {"place": token, "token": token, "before": "", "after": ""}

@@ -29,6 +29,8 @@ class ForwardOptions(TypedDict, total=False):
     bidirectional: bool
     """Whether the tokens of the call see each other, as those of a picture do in Gemma 3; otherwise each sees those
     before it."""
+    rotation_positions: Tensor
+    """The positions by which M-RoPE rotates, int64 [3, tokens], where they differ from those in the cache."""
 
 
 class Attention(nn.Module):

@@ -173,6 +173,8 @@ class ModelArgs:
     """LongRoPE: the divisors beyond it."""
     original_max_position_embeddings: int | None = None
     """The trained length: of LongRoPE, YaRN, and of `use_scaled_rope`, where None is 8,192."""
+    mrope_section: list[int] | None = None
+    """M-RoPE: how many frequencies rotate by each of the three numbers of a position; see `GridPositions`."""
     max_position_embeddings: int | None = None
     rope_scaling_attention_factor: float | None = None
     """Scale of sines and cosines. LongRoPE computes it from the two lengths, YaRN from the factor when None."""

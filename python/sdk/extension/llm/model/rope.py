@@ -26,6 +26,11 @@ class Rope(nn.Module):
             self.frequencies = stretched(params, self.frequencies)
             self.attention_factor = attention_factor(params)
         self.unbounded = False
+        if params.mrope_section is not None and (self.grows or sum(params.mrope_section) != len(self.frequencies)):
+            raise ValueError(
+                f"mrope_section={params.mrope_section}: expected numbers whose sum is {len(self.frequencies)}, the "
+                "frequencies of a head, which do not depend on the position"
+            )
         angles = torch.outer(torch.arange(params.max_context_len, dtype=torch.float64), self.frequencies)
         if params.use_hf_rope:
             angles = torch.cat([angles, angles], dim=-1)
@@ -53,6 +58,15 @@ class Rope(nn.Module):
         if self.unbounded:
             return self._computed(indices, self.attention_factor)
         return self.freqs_cos[indices], self.freqs_sin[indices]
+
+    def mixed_freqs(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """The same for int64 [3, positions]: `mrope_section` says which frequencies belong to which of the numbers."""
+        assert self.params.mrope_section is not None
+        sections = self.params.mrope_section * (2 if self.params.use_hf_rope else 1)
+        tables = self.get_freqs_using_indices(positions.flatten())
+        split = (table.unflatten(0, (3, -1)).split(sections, dim=-1) for table in tables)
+        cos, sin = (torch.cat([part[i % 3] for i, part in enumerate(parts)], dim=-1) for parts in split)
+        return cos, sin
 
     def shift_freqs(self, distance: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines that rotate by int64 [1] further positions. Needs `extend`."""

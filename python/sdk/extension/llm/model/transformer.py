@@ -113,7 +113,8 @@ class Transformer(nn.Module):
         if (first := options.get("input_pos")) is not None:
             positions = positions + first if len(first) == 1 else first
         # Values that all layers of a kind share are computed once.
-        cos, sin = self.rope.get_freqs_using_indices(positions)
+        rotation = options.get("rotation_positions")
+        cos, sin = self.rope.get_freqs_using_indices(positions) if rotation is None else self.rope.mixed_freqs(rotation)
         local_cos, local_sin = cos, sin
         if self.local_rope is not None:
             local_cos, local_sin = self.local_rope.get_freqs_using_indices(positions)

@@ -9,6 +9,8 @@ A `MultimodalRunner` also takes pictures and sound, as parts of a prompt:
 
     runner.generate([make_text_input("What is this? "), make_image_input(picture)], config, print)
 
+A `TextEmbedder` turns texts into vectors that say how alike their meanings are.
+
 A runner keeps the conversation: a next prompt continues it, `reset()` begins another. One call at a time; `stop()` may
 come from any thread. Errors are `ExecuTorchError`, a RuntimeError.
 """
@@ -29,6 +31,7 @@ from sdk.extension.llm.runner._llm_runner import (
     Sampler,
     SamplingConfig,
     Stats,
+    TextEmbedder,
     TextLLMEngine,
     TextLLMRunner,
     make_audio_input,
@@ -54,6 +57,7 @@ __all__ = [
     "Sampler",
     "SamplingConfig",
     "Stats",
+    "TextEmbedder",
     "TextLLMEngine",
     "TextLLMRunner",
     "generate_hf",

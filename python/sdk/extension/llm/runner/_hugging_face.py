@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,8 @@ def generate_hf(
     Args:
         runner: The runner; `runner.generate_hf(...)` is the same call.
         inputs: The tensors of a processor, with `return_tensors="pt"`: `input_ids`, [tokens] or [1, tokens], and
-            `pixel_values`, a picture or [pictures, channels, height, width]. Parts of a prompt are taken as they are.
+            `pixel_values`, a picture or [pictures, channels, height, width], or, with `image_grid_thw`, the patches of
+            pictures of several sizes. Parts of a prompt are taken as they are.
         config: The settings of `generate()`.
         image_token_id: The token that stands in the place of pictures.
         token_callback: Gets each piece of text.
@@ -62,9 +64,11 @@ def _parts(inputs: Prompt, image_token_id: int | None) -> list[MultimodalInput]:
                 f"MultimodalInput, found {type(inputs).__name__}"
             )
         return parts
-    pictures = _pictures(inputs.get("pixel_values"))
+    pixels, grids = inputs.get("pixel_values"), inputs.get("image_grid_thw")
     runs = [list(run) for _, run in groupby(_tokens(inputs), key=lambda token: token == image_token_id)]
-    places = sum(run[0] == image_token_id for run in runs)
+    lengths = [len(run) for run in runs if run[0] == image_token_id]
+    places = len(lengths)
+    pictures = _pictures(pixels) if grids is None else _from_patches(pixels, grids, lengths)
     if pictures and image_token_id is None:
         raise RuntimeError("inputs have 'pixel_values'; give the token in the place of pictures as image_token_id")
     if places != len(pictures):
@@ -101,6 +105,36 @@ def _pictures(pixels: Any) -> list[torch.Tensor]:
             f"'pixel_values': expected a tensor of a picture, or of [pictures, channels, height, width], found {shape}"
         )
     return [pixels] if pixels.dim() == 3 else list(pixels)
+
+
+def _from_patches(pixels: Any, grids: Any, lengths: list[int]) -> list[torch.Tensor]:
+    """The pictures whose patches Qwen2-VL's processor returned: [patches, channels * frames * side * side], in units
+    that become one position each. `grids`: frames, rows and columns of patches of each picture; `lengths`: its
+    positions."""
+    import torch
+
+    shapes = [[int(size) for size in grid] for grid in grids]
+    counts = [rows * columns for _, rows, columns in shapes]
+    side = math.isqrt(pixels.shape[-1] // 6) if isinstance(pixels, torch.Tensor) and pixels.dim() == 2 else 0
+    if not side or pixels.shape != (sum(counts), 6 * side * side) or any(frames != 1 for frames, _, _ in shapes):
+        found = list(pixels.shape) if isinstance(pixels, torch.Tensor) else type(pixels).__name__
+        raise RuntimeError(
+            "'pixel_values': expected the patches of the pictures in 'image_grid_thw' (no videos), of 3 channels and 2 "
+            f"equal frames, found {found}"
+        )
+    if len(lengths) != len(shapes):
+        return list(pixels.split(counts))  # the caller says that these are not as many
+    pictures = []
+    for patches, (_, rows, columns), length in zip(pixels.split(counts), shapes, lengths, strict=True):
+        merge = math.isqrt(rows * columns // length)
+        if rows * columns != length * merge**2 or rows % merge or columns % merge:
+            raise RuntimeError(
+                f"a picture has {rows} x {columns} patches and {length} tokens; expected a token for a square of them"
+            )
+        units = patches.unflatten(1, (3, 2, side, side))[:, :, 0]
+        units = units.unflatten(0, (rows // merge, columns // merge, merge, merge))
+        pictures.append(units.permute(4, 0, 2, 5, 1, 3, 6).reshape(3, rows * side, columns * side))
+    return pictures
 
 
 # As in ExecuTorch, both are methods, too.

@@ -26,6 +26,7 @@ RawAudio = _module.RawAudio
 Sampler = _module.Sampler
 SamplingConfig = _module.SamplingConfig
 Stats = _module.Stats
+TextEmbedder = _module.TextEmbedder
 TextLLMEngine = _module.TextLLMEngine
 TextLLMRunner = _module.TextLLMRunner
 make_audio_input = _module.make_audio_input

@@ -181,6 +181,7 @@ void bind_llm_runner(py::module_& portable_lib) {
   bind_chat_template(m);
   bind_engine(m);
   bind_tool_calls(m);
+  bind_embedder(m);
 }
 
 }  // namespace llm

@@ -25,6 +25,7 @@ void bind_inputs(pybind11::module_& m);
 void bind_text_runner(pybind11::module_& m);
 void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
+void bind_embedder(pybind11::module_& m);
 void bind_tool_calls(pybind11::module_& m);
 
 /// Loads the tokenizer from the file `tokenizer_path`; if the path is empty, from the program `module`, which

@@ -2,8 +2,10 @@
 #include <executorch/extension/llm/runner/image_preparation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include <executorch/extension/llm/runner/constants.h>
@@ -24,16 +26,16 @@ constexpr int64_t kLongestSide = 4096;
 constexpr int64_t kMostTiles = 1024;
 constexpr size_t kLongestText = 4096;  // a tile has one
 
-/// The number under a name, from 0 to kLongestSide; 0 without one.
-Error read(yyjson_val* object, const char* name, int32_t& out) {
+/// The number under a name, from 1 to `most`; unchanged without one.
+Error read(yyjson_val* object, const char* name, int64_t most, int32_t& out) {
   yyjson_val* const value = yyjson_obj_get(object, name);
   if (value == nullptr) {
     return Error::Ok;
   }
   ET_CHECK_OR_RETURN_ERROR(
-      yyjson_is_uint(value) && yyjson_get_uint(value) >= 1 && yyjson_get_uint(value) <= uint64_t{kLongestSide},
-      InvalidProgram, "method '%s': expected a whole number from 1 to %d as '%s'", kImageProcessor,
-      static_cast<int>(kLongestSide), name);
+      yyjson_is_uint(value) && yyjson_get_uint(value) >= 1 && yyjson_get_uint(value) <= static_cast<uint64_t>(most),
+      InvalidProgram, "method '%s': expected a whole number from 1 to %lld as '%s'", kImageProcessor,
+      static_cast<long long>(most), name);
   out = static_cast<int32_t>(yyjson_get_uint(value));
   return Error::Ok;
 }
@@ -95,13 +97,18 @@ Result<ImagePreparation> ImagePreparation::parse(const std::string& json) {
                            kImageProcessor);
   ImagePreparation made;
   int32_t resample = 2;
-  const std::pair<const char*, int32_t*> numbers[] = {{"width", &made.width_},
-                                                      {"height", &made.height_},
-                                                      {"resample", &resample},
-                                                      {"shortest_edge", &made.shortest_edge_},
-                                                      {"longest_edge", &made.longest_edge_}};
-  for (const auto& [name, number] : numbers) {
-    ET_CHECK_OK_OR_RETURN_ERROR(read(root, name, *number));
+  constexpr int64_t kMostPixels = kLongestSide * kLongestSide;
+  const std::tuple<const char*, int64_t, int32_t*> numbers[] = {{"width", kLongestSide, &made.width_},
+                                                                {"height", kLongestSide, &made.height_},
+                                                                {"resample", 3, &resample},
+                                                                {"shortest_edge", kLongestSide, &made.shortest_edge_},
+                                                                {"longest_edge", kLongestSide, &made.longest_edge_},
+                                                                {"patch", kLongestSide, &made.patch_},
+                                                                {"merge", kLongestSide, &made.merge_},
+                                                                {"least_pixels", kMostPixels, &made.least_pixels_},
+                                                                {"most_pixels", kMostPixels, &made.most_pixels_}};
+  for (const auto& [name, most, number] : numbers) {
+    ET_CHECK_OK_OR_RETURN_ERROR(read(root, name, most, *number));
   }
   const std::pair<const char*, std::string*> texts[] = {
       {"place", &made.place_}, {"token", &made.token_},     {"before", &made.before_},          {"after", &made.after_},
@@ -109,24 +116,63 @@ Result<ImagePreparation> ImagePreparation::parse(const std::string& json) {
   for (const auto& [name, text] : texts) {
     ET_CHECK_OK_OR_RETURN_ERROR(read(root, name, *text));
   }
-  ET_CHECK_OR_RETURN_ERROR(made.width_ > 0 && made.height_ > 0 && resample <= 3 && !made.token_.empty(), InvalidProgram,
-                           "method '%s': expected width, height, token, and a resample of 1, 2 or 3", kImageProcessor);
-  ET_CHECK_OR_RETURN_ERROR(made.tile_.empty() || (made.longest_edge_ > 0 && made.width_ == made.height_),
-                           InvalidProgram, "method '%s': tiles need a longest_edge, and sides of the same length",
+  made.resample_ = static_cast<Resample>(resample);
+  ET_CHECK_OK_OR_RETURN_ERROR(made.check());
+  return made;
+}
+
+/// InvalidProgram if the entries do not belong together.
+Error ImagePreparation::check() const {
+  ET_CHECK_OR_RETURN_ERROR(!token_.empty(), InvalidProgram, "method '%s': expected a token", kImageProcessor);
+  if (patch_ > 0) {
+    ET_CHECK_OR_RETURN_ERROR(merge_ > 0 && int64_t{patch_} * merge_ <= kLongestSide && least_pixels_ > 0 &&
+                                 least_pixels_ <= most_pixels_ && width_ == 0 && tile_.empty() && shortest_edge_ == 0,
+                             InvalidProgram,
+                             "method '%s': patches need merge, with units of at most %d pixels, least_pixels, and as "
+                             "many most_pixels or more, without the entries of other pictures",
+                             kImageProcessor, static_cast<int>(kLongestSide));
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(width_ > 0 && height_ > 0, InvalidProgram, "method '%s': expected width and height",
                            kImageProcessor);
-  ET_CHECK_OR_RETURN_ERROR(
-      made.tile_.empty() || most_tiles(made.longest_edge_, made.width_) <= kMostTiles, InvalidProgram,
-      "method '%s': a longest_edge of %d makes %lld tiles of width %d; expected at most %lld", kImageProcessor,
-      static_cast<int>(made.longest_edge_), static_cast<long long>(most_tiles(made.longest_edge_, made.width_)),
-      static_cast<int>(made.width_), static_cast<long long>(kMostTiles));
-  const int32_t longest = up_to_multiple(made.longest_edge_ + made.longest_edge_ % 2, made.width_);
-  ET_CHECK_OR_RETURN_ERROR(made.tile_.empty() || longest <= kLongestSide, InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(tile_.empty() || (longest_edge_ > 0 && width_ == height_), InvalidProgram,
+                           "method '%s': tiles need a longest_edge, and sides of the same length", kImageProcessor);
+  ET_CHECK_OR_RETURN_ERROR(tile_.empty() || most_tiles(longest_edge_, width_) <= kMostTiles, InvalidProgram,
+                           "method '%s': a longest_edge of %d makes %lld tiles of width %d; expected at most %lld",
+                           kImageProcessor, static_cast<int>(longest_edge_),
+                           static_cast<long long>(most_tiles(longest_edge_, width_)), static_cast<int>(width_),
+                           static_cast<long long>(kMostTiles));
+  const int32_t longest = up_to_multiple(longest_edge_ + longest_edge_ % 2, width_);
+  ET_CHECK_OR_RETURN_ERROR(tile_.empty() || longest <= kLongestSide, InvalidProgram,
                            "method '%s': tiles of width %d make sides of up to %d of a longest_edge of %d; expected at "
                            "most %d",
-                           kImageProcessor, static_cast<int>(made.width_), static_cast<int>(longest),
-                           static_cast<int>(made.longest_edge_), static_cast<int>(kLongestSide));
-  made.resample_ = static_cast<Resample>(resample);
-  return made;
+                           kImageProcessor, static_cast<int>(width_), static_cast<int>(longest),
+                           static_cast<int>(longest_edge_), static_cast<int>(kLongestSide));
+  return Error::Ok;
+}
+
+/// Both sides at multiples of a unit's, so that the picture has a number of pixels within the bounds.
+Result<Image> ImagePreparation::to_units(const Image& image) const {
+  const int32_t longer = std::max(image.width(), image.height());
+  const int32_t shorter = std::min(image.width(), image.height());
+  ET_CHECK_OR_RETURN_ERROR(longer <= 200 * int64_t{shorter}, InvalidArgument,
+                           "the picture has %d x %d pixels; expected a side that is at most 200 times the other",
+                           image.width(), image.height());
+  const int32_t unit = patch_ * merge_;
+  const double pixels = static_cast<double>(image.width()) * image.height();
+  // The processor rounds halves to even numbers, like the default mode of std::nearbyint.
+  double width = std::nearbyint(static_cast<double>(image.width()) / unit) * unit;
+  double height = std::nearbyint(static_cast<double>(image.height()) / unit) * unit;
+  if (height * width > most_pixels_) {
+    const double scale = std::sqrt(pixels / most_pixels_);
+    width = std::max<double>(unit, std::floor(image.width() / scale / unit) * unit);
+    height = std::max<double>(unit, std::floor(image.height() / scale / unit) * unit);
+  } else if (height * width < least_pixels_) {
+    const double scale = std::sqrt(least_pixels_ / pixels);
+    width = std::ceil(image.width() * scale / unit) * unit;
+    height = std::ceil(image.height() * scale / unit) * unit;
+  }
+  return resized(image, whole_part(width), whole_part(height), resample_);
 }
 
 Result<Image> ImagePreparation::to_longest_edge(const Image& image) const {
@@ -178,6 +224,9 @@ Result<Image> ImagePreparation::to_shortest_edge(const Image& image) const {
 
 Result<Image> ImagePreparation::whole(const Image& image) const {
   ET_CHECK_OR_RETURN_ERROR(image.width() > 0 && image.height() > 0, InvalidArgument, "the picture is empty");
+  if (patch_ > 0) {
+    return to_units(image);
+  }
   if (shortest_edge_ > 0) {
     return to_shortest_edge(image);
   }

@@ -33,6 +33,9 @@ class ImagePreparation {
   /// The text that marks a picture in a conversation, and the text of the token for one position of a picture.
   const std::string& place() const { return place_; }
   const std::string& token() const { return token_; }
+  /// The side of a patch in pixels, and that of a unit in patches; 0 for models that take whole pictures.
+  int32_t patch() const { return patch_; }
+  int32_t merge() const { return merge_; }
 
   /// Applies the steps to a picture. InvalidArgument, after a log line, for a picture that cannot be scaled.
   runtime::Result<Prepared> prepare(const Image& image) const;
@@ -44,11 +47,17 @@ class ImagePreparation {
   runtime::Result<Image> to_shortest_edge(const Image& image) const;
   runtime::Result<Image> to_multiple(const Image& image) const;
   runtime::Result<Image> to_tiles(const Image& image) const;
+  runtime::Result<Image> to_units(const Image& image) const;
+  runtime::Error check() const;
 
   int32_t width_ = 0;
   int32_t height_ = 0;
   int32_t shortest_edge_ = 0;  // 0: both sides are scaled
   int32_t longest_edge_ = 0;
+  int32_t patch_ = 0;
+  int32_t merge_ = 0;
+  int32_t least_pixels_ = 0;
+  int32_t most_pixels_ = 0;
   Resample resample_ = Resample::kBilinear;
   std::string place_, token_, before_, after_, tile_, row_end_, after_tiles_;
 };

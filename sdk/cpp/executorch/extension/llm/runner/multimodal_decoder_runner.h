@@ -41,13 +41,15 @@ class MultimodalDecoderRunner : public TextDecoderRunner {
     return decode(embeddings, start_pos, method_name_);
   }
 
-  /// Beyond the original: by the method `method`, the decoder or another one over its cache.
+  /// Beyond the original: by the method `method`, the decoder or another one over its cache. `more`: its inputs after
+  /// the position.
   inline runtime::Result<executorch::aten::Tensor> decode(const runtime::EValue& embeddings, int64_t start_pos,
-                                                          const std::string& method) {
+                                                          const std::string& method,
+                                                          const std::vector<runtime::EValue>& more = {}) {
     ET_CHECK_OR_RETURN_ERROR(embeddings.isTensor() && embeddings.toTensor().dim() == 3, InvalidArgument,
                              "expected embeddings as a tensor [1, positions, dim]");
     const auto tensor = embeddings.toTensor();
-    return step_with(make_tensor_ptr(tensor), tensor.size(1), start_pos, method);
+    return step_with(make_tensor_ptr(tensor), tensor.size(1), start_pos, method, more);
   }
 
   inline runtime::Error load() override {

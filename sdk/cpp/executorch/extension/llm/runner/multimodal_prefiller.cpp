@@ -7,6 +7,7 @@
 
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/image_preparation.h>
+#include <executorch/extension/llm/runner/picture_patches.h>
 #include <executorch/extension/llm/runner/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
@@ -146,24 +147,33 @@ bool MultimodalPrefiller::is_method_loaded() {
   return decoder_runner_->is_method_loaded();
 }
 
-Result<TensorPtr> MultimodalPrefiller::encode(const MultimodalInput& input) {
+Result<MultimodalPrefiller::Encoded> MultimodalPrefiller::encode(const MultimodalInput& input) {
   if (const Image* const image = input.try_get_image()) {
-    return encode_image(*image);
+    ET_ASSIGN_OR_RETURN(found, has_method(kVisionEncoderMethod));
+    ET_CHECK_OR_RETURN_ERROR(found, NotSupported, "the program has no method '%s', so it takes no pictures",
+                             kVisionEncoderMethod);
+    ET_ASSIGN_OR_RETURN(meta, module_->method_meta(kVisionEncoderMethod));
+    if (meta.num_inputs() == 2) {
+      return encode_patches(*image);
+    }
+    ET_ASSIGN_OR_RETURN(embeddings, encode_image(*image));
+    return Encoded{embeddings, true};
   }
-  if (const Audio* const audio = input.try_get_audio()) {
-    return encode_audio(*audio);
-  }
-  if (const RawAudio* const audio = input.try_get_raw_audio()) {
-    return encode_raw_audio(*audio);
-  }
-  return embed_tokens(input, 0, 0);
+  const auto encoded = [&]() -> Result<TensorPtr> {
+    if (const Audio* const audio = input.try_get_audio()) {
+      return encode_audio(*audio);
+    }
+    if (const RawAudio* const audio = input.try_get_raw_audio()) {
+      return encode_raw_audio(*audio);
+    }
+    return embed_tokens(input, 0, 0);
+  };
+  ET_ASSIGN_OR_RETURN(embeddings, encoded());
+  return Encoded{embeddings};
 }
 
 Result<TensorPtr> MultimodalPrefiller::encode_image(const Image& image) {
   const std::string method = kVisionEncoderMethod;
-  ET_ASSIGN_OR_RETURN(found, has_method(method));
-  ET_CHECK_OR_RETURN_ERROR(found, NotSupported, "the program has no method '%s', so it takes no pictures",
-                           method.c_str());
   ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
   ET_ASSIGN_OR_RETURN(prepared, has_method(kVisionPreprocessorMethod));
   TensorPtr pixels;
@@ -180,6 +190,35 @@ Result<TensorPtr> MultimodalPrefiller::encode_image(const Image& image) {
   ET_ASSIGN_OR_RETURN(converted, in_dtype_of(pixels, expected, method));
   ET_ASSIGN_OR_RETURN(outputs, decoder_runner_->run(method, {*converted}));
   return rows_of(outputs, method);
+}
+
+Result<MultimodalPrefiller::Encoded> MultimodalPrefiller::encode_patches(const Image& image) {
+  const std::string method = kVisionEncoderMethod;
+  ET_ASSIGN_OR_RETURN(preparation, internal::ImagePreparation::of(*module_));
+  ET_CHECK_OR_RETURN_ERROR(preparation && preparation->patch() > 0, InvalidProgram,
+                           "method '%s' takes patches; expected a method '%s' that describes them", method.c_str(),
+                           kImageProcessor);
+  ET_ASSIGN_OR_RETURN(scaled, image.is_uint8() ? preparation->whole(image) : Result<Image>(image));
+  ET_ASSIGN_OR_RETURN(cut, internal::patches_of(scaled, preparation->patch(), preparation->merge()));
+  ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
+  ET_ASSIGN_OR_RETURN(prepared, has_method(kVisionPreprocessorMethod));
+  TensorPtr patches = cut.patches;
+  ET_CHECK_OK_OR_RETURN_ERROR(check_sizes(sizes_of(*patches), expected, method));
+  if (scaled.is_uint8() && expected.type != ScalarType::Byte && prepared) {
+    ET_ASSIGN_OR_RETURN(outputs, decoder_runner_->run(kVisionPreprocessorMethod, {*patches}));
+    ET_CHECK_OR_RETURN_ERROR(!outputs.empty() && outputs.front().isTensor(), InvalidProgram,
+                             "the first output of method '%s' is not a tensor", kVisionPreprocessorMethod);
+    patches = make_tensor_ptr(outputs.front().toTensor());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_sizes(sizes_of(*patches), expected, method));
+  }
+  ET_ASSIGN_OR_RETURN(converted, in_dtype_of(patches, expected, method));
+  const TensorPtr grid = make_tensor_ptr({2}, std::vector<int64_t>{cut.rows, cut.columns});
+  ET_ASSIGN_OR_RETURN(outputs, decoder_runner_->run(method, {*converted, *grid}));
+  ET_ASSIGN_OR_RETURN(rows, rows_of(outputs, method));
+  ET_CHECK_OR_RETURN_ERROR(rows->size(1) == int64_t{cut.rows} * cut.columns, InvalidProgram,
+                           "method '%s' gives %d positions for %d x %d units of patches", method.c_str(),
+                           static_cast<int>(rows->size(1)), cut.rows, cut.columns);
+  return Encoded{rows, true, cut.rows, cut.columns};
 }
 
 /// The picture at the size that a method takes; null if it has that size, or the program does not say how to scale it.
@@ -280,22 +319,30 @@ Result<TensorPtr> MultimodalPrefiller::embed_tokens(const MultimodalInput& input
   return joined(parts);
 }
 
-Result<Tensor> MultimodalPrefiller::run(const TensorPtr& embeddings, int64_t& start_pos, bool is_picture) {
-  ET_ASSIGN_OR_RETURN(whole, is_picture ? has_method(kPictureDecoderMethod) : Result<bool>(false));
-  const std::string method = whole ? kPictureDecoderMethod : decoder_runner_->method_name();
+Result<Tensor> MultimodalPrefiller::run(const Encoded& input, int64_t& start_pos) {
+  const TensorPtr& embeddings = input.embeddings;
+  ET_ASSIGN_OR_RETURN(other, input.is_picture ? has_method(kPictureDecoderMethod) : Result<bool>(false));
+  const std::string method = other ? kPictureDecoderMethod : decoder_runner_->method_name();
   ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
   ET_CHECK_OR_RETURN_ERROR(
       expected.sizes.size() == 3 && expected.sizes[1] > 0 && expected.sizes[2] == embeddings->size(2), InvalidProgram,
       "embeddings have the sizes %s, but method '%s' takes %s", text_of(sizes_of(*embeddings)).c_str(), method.c_str(),
       text_of(expected.sizes).c_str());
-  ET_CHECK_OR_RETURN_ERROR(!whole || embeddings->size(1) <= expected.sizes[1], InvalidProgram,
+  std::vector<EValue> more;
+  TensorPtr picture;
+  if (input.rows > 0 && other) {
+    picture = make_tensor_ptr({3}, std::vector<int64_t>{start_pos, input.rows, input.columns});
+    more.emplace_back(*picture);
+  }
+  ET_CHECK_OR_RETURN_ERROR(!other || !more.empty() || embeddings->size(1) <= expected.sizes[1], InvalidProgram,
                            "a picture has %d positions, but method '%s' takes %d",
                            static_cast<int>(embeddings->size(1)), method.c_str(), static_cast<int>(expected.sizes[1]));
   ET_ASSIGN_OR_RETURN(converted, in_dtype_of(embeddings, expected, method));
   const auto count = static_cast<int64_t>(converted->size(1));
   for (int64_t first = 0;;) {
     const int64_t now = std::min<int64_t>(expected.sizes[1], count - first);
-    ET_ASSIGN_OR_RETURN(logits, decoder_runner_->decode(EValue(*part_of(converted, 1, first, now)), start_pos, method));
+    const TensorPtr part = part_of(converted, 1, first, now);
+    ET_ASSIGN_OR_RETURN(logits, decoder_runner_->decode(EValue(*part), start_pos, method, more));
     first += now;
     start_pos += now;
     if (first == count) {
@@ -308,9 +355,15 @@ Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int6
                                               int32_t eos) {
   ET_CHECK_OR_RETURN_ERROR(bos >= 0 && bos <= INT8_MAX && eos >= 0 && eos <= INT8_MAX, InvalidArgument,
                            "bos is %" PRId32 " and eos %" PRId32 "; expected numbers from 0 to 127", bos, eos);
-  const bool is_text = input.is_text() || input.is_tokens();
-  ET_ASSIGN_OR_RETURN(embeddings, is_text ? embed_tokens(input, bos, eos) : encode(input));
-  ET_ASSIGN_OR_RETURN(logits, run(embeddings, start_pos, input.is_image()));
+  const auto encoded = [&]() -> Result<Encoded> {
+    if (!input.is_text() && !input.is_tokens()) {
+      return encode(input);
+    }
+    ET_ASSIGN_OR_RETURN(embeddings, embed_tokens(input, bos, eos));
+    return Encoded{embeddings};
+  };
+  ET_ASSIGN_OR_RETURN(given, encoded());
+  ET_ASSIGN_OR_RETURN(logits, run(given, start_pos));
   return decoder_runner_->sample(logits, 0.0F);
 }
 

@@ -25,14 +25,18 @@ using tokenizers::Tokenizer;
 
 /// Gives inputs of any type to a program. Methods:
 ///
-///   vision_encoder      a picture, [channels, height, width] or with a batch of one, to embeddings
-///   vision_preprocessor a picture of uint8 to what vision_encoder takes (beyond the original)
+///   vision_encoder      a picture, [channels, height, width] or with a batch of one, to embeddings; or its patches,
+///                       [patches, channels, side, side], and the rows and columns of their units, int64 [2] (beyond
+///                       the original)
+///   vision_preprocessor a picture or patches of uint8 to what vision_encoder takes (beyond the original)
 ///   audio_encoder       features, [batch, bins, frames], to embeddings; if its batch is smaller than that of the
 ///                       features, it is called for one part after another
 ///   audio_preprocessor  samples, float32 [samples], to features (beyond the original)
 ///   token_embedding     tokens, int64 [1, tokens], to embeddings
 ///   text_decoder        embeddings and the position of the first of them to logits
-///   picture_decoder     the same for all of a picture, whose positions see each other (beyond the original)
+///   picture_decoder     the same for all of a picture, whose positions see each other, or, with int64 [3], for the
+///                       positions of a picture that begins at the first number and has so many rows and columns
+///                       (beyond the original)
 ///
 /// Embeddings are tensors whose last dimension is the decoder's; their rows take consecutive positions.
 class MultimodalPrefiller {
@@ -53,13 +57,19 @@ class MultimodalPrefiller {
 
   // Beyond the original: prefill() in two steps.
 
-  /// The embeddings of a picture or of sound, [1, positions, dim]. NotSupported if the program lacks the method;
-  /// InvalidArgument, after a log line that says what the method takes, for another size or dtype. A picture of uint8
-  /// of another size is scaled as the model's processor does, where the program says how, but not cut into tiles.
-  Result<TensorPtr> encode(const MultimodalInput& input);
+  struct Encoded {
+    TensorPtr embeddings;  // [1, positions, dim]
+    bool is_picture = false;
+    int32_t rows = 0;  // of the positions of a picture, where the model distinguishes them
+    int32_t columns = 0;
+  };
+  /// The embeddings of a picture or of sound. NotSupported if the program lacks the method; InvalidArgument, after a
+  /// log line that says what the method takes, for another size or dtype. A picture of uint8 of another size is scaled
+  /// as the model's processor does, where the program says how, but not cut into tiles.
+  Result<Encoded> encode(const MultimodalInput& input);
   /// Runs the decoder for embeddings, in as many calls as it needs. Returns the logits that follow, see
-  /// TextDecoderRunner::step(). `is_picture`: whether they are those of one.
-  Result<executorch::aten::Tensor> run(const TensorPtr& embeddings, int64_t& start_pos, bool is_picture = false);
+  /// TextDecoderRunner::step().
+  Result<executorch::aten::Tensor> run(const Encoded& input, int64_t& start_pos);
   /// See MultimodalRunner::prompt_of().
   Result<std::vector<MultimodalInput>> prompt_of(const std::string& text, const std::vector<Image>& images,
                                                  int32_t num_bos);
@@ -68,6 +78,7 @@ class MultimodalPrefiller {
   Result<bool> has_method(const std::string& name) const;
   Result<std::optional<Image>> fitted(const Image& image, const std::string& method);
   Result<TensorPtr> encode_image(const Image& image);
+  Result<Encoded> encode_patches(const Image& image);
   Result<std::vector<runtime::EValue>> run_on(const Image& image, const std::string& method);
   Result<TensorPtr> encode_audio(const Audio& audio);
   Result<TensorPtr> encode_features(const TensorPtr& features);

@@ -66,15 +66,15 @@ Result<std::vector<MultimodalInput>> MultimodalRunner::prompt_of(const std::stri
 }
 
 Result<int64_t> MultimodalRunner::add_media(const MultimodalInput& input, size_t index) {
-  Result<TensorPtr> embeddings = multimodal_prefiller_->encode(input);
-  if (!embeddings.ok()) {
-    if (embeddings.error() != Error::Cancelled) {
+  Result<MultimodalPrefiller::Encoded> encoded = multimodal_prefiller_->encode(input);
+  if (!encoded.ok()) {
+    if (encoded.error() != Error::Cancelled) {
       ET_LOG(Error, "input %zu, of type %s, cannot be used", index, input.type_name());
     }
-    return embeddings.error();
+    return encoded.error();
   }
-  const auto positions = static_cast<int64_t>((*embeddings)->size(1));
-  media_.push_back({std::move(*embeddings), input.is_image()});
+  const auto positions = static_cast<int64_t>(encoded->embeddings->size(1));
+  media_.push_back(std::move(*encoded));
   return positions;
 }
 
@@ -88,9 +88,9 @@ Result<uint64_t> MultimodalRunner::run_prompt(std::vector<uint64_t>& tokens, int
     if (!text.empty()) {
       ET_CHECK_OK_OR_RETURN_ERROR(text_prefiller().run_tokens(text, start_pos));
     }
-    const Media part = std::move(media_.front());
+    const MultimodalPrefiller::Encoded part = std::move(media_.front());
     media_.pop_front();
-    ET_ASSIGN_OR_RETURN(logits, multimodal_prefiller_->run(part.embeddings, start_pos, part.is_picture));
+    ET_ASSIGN_OR_RETURN(logits, multimodal_prefiller_->run(part, start_pos));
     begin = media + static_cast<std::ptrdiff_t>(part.embeddings->size(1));
     if (begin == tokens.end()) {
       return decoder_runner().sample(logits, temperature);

@@ -55,12 +55,7 @@ class MultimodalRunner : public TextLLMRunner {
                    std::unique_ptr<TextTokenGenerator>&& text_token_generator, std::unique_ptr<Stats>&& stats);
 
   std::unique_ptr<MultimodalPrefiller> multimodal_prefiller_;
-  /// The embeddings of a picture or of sound.
-  struct Media {
-    TensorPtr embeddings;
-    bool is_picture;
-  };
-  std::deque<Media> media_;  // what the prompt at work has, in its order
+  std::deque<MultimodalPrefiller::Encoded> media_;  // what the prompt at work has, in its order
 };
 
 }  // namespace llm

@@ -111,7 +111,12 @@ class MultimodalRunnerTest : public ::testing::TestWithParam<const char*> {
   static std::vector<MultimodalInput> prompt() {
     return {make_text_input(std::string("ab")), media(), make_text_input(std::string("cd"))};
   }
-  static std::string place() { return std::string(GetParam()) == "gemma3" ? "<92>" : "<94>"; }
+  static bool has_patches() { return std::string(GetParam()) == "qwen2_5_vl"; }
+  /// The positions of media().
+  static int64_t positions() { return has_patches() ? 16 : sees() ? 4 : 25; }
+  static std::string place() {
+    return std::string(GetParam()) == "gemma3" ? "<92>" : has_patches() ? "<92><94><91>" : "<94>";
+  }
   static GenerationConfig greedy(int32_t count) {
     GenerationConfig config;
     config.echo = false;
@@ -142,7 +147,7 @@ TEST_P(MultimodalRunnerTest, LogitsEqualTransformers) {
   }
   const Expected wanted = expected(GetParam());
   EXPECT_EQ(next, wanted.tokens.front());
-  EXPECT_EQ(position, sees() ? 8 : 29);
+  EXPECT_EQ(position, 4 + positions());
   ASSERT_TRUE(decoder.last_logits().has_value());
   const auto& logits = *decoder.last_logits();
   ASSERT_EQ(static_cast<size_t>(logits.numel()), wanted.logits.size());
@@ -161,7 +166,7 @@ TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
             Error::Ok);
   EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
   EXPECT_EQ(text.size(), wanted.tokens.size());
-  EXPECT_EQ(stats.num_prompt_tokens, sees() ? 8 : 29);
+  EXPECT_EQ(stats.num_prompt_tokens, 4 + positions());
   // In two steps, and in one conversation after another.
   runner_->reset();
   const auto next = runner_->prefill(prompt());
@@ -172,7 +177,7 @@ TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
   // A prompt may begin or end with the picture: the same as its embeddings alone.
   runner_->reset();
   ASSERT_EQ(runner_->generate(std::vector<MultimodalInput>{media()}, greedy(2)), Error::Ok);
-  EXPECT_EQ(runner_->position(), sees() ? 6 : 27);
+  EXPECT_EQ(runner_->position(), 2 + positions());
   ASSERT_EQ(runner_->rewind(0), Error::Ok);
   ASSERT_EQ(runner_->generate(prompt(), greedy(8)), Error::Ok);
   EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
@@ -285,7 +290,7 @@ TEST_P(PicturePromptTest, PromptsWithPictures) {
   // A picture of another size is scaled.
   const std::vector<MultimodalInput> scaled = {make_image_input(Image(numbers(3 * 50 * 30), 50, 30, 3))};
   ASSERT_EQ(runner_->generate(scaled, greedy(1)), Error::Ok);
-  EXPECT_EQ(runner_->position(), 5);
+  EXPECT_EQ(runner_->position(), has_patches() ? 25 : 5);  // 48 x 32 pixels
   EXPECT_EQ(runner_->prompt_of("ab" + place(), {}).error(), Error::InvalidArgument);
   EXPECT_EQ(runner_->prompt_of("ab", {Image()}).error(), Error::InvalidArgument);
   EXPECT_EQ(runner_->prompt_of("ab", {}, 200).error(), Error::InvalidArgument);
@@ -302,8 +307,8 @@ TEST_P(MultimodalRunnerTest, PromptsWithoutPictures) {
   EXPECT_EQ(inputs->front().get_tokens(), (std::vector<uint64_t>{'a' - ' ', 'b' - ' '}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest, ::testing::Values("llava", "gemma3", "smolvlm", "voxtral"));
-INSTANTIATE_TEST_SUITE_P(Pictures, PicturePromptTest, ::testing::Values("llava", "gemma3", "smolvlm"));
+INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest, ::testing::Values("llava", "gemma3", "smolvlm", "qwen2_5_vl", "voxtral"));
+INSTANTIATE_TEST_SUITE_P(Pictures, PicturePromptTest, ::testing::Values("llava", "gemma3", "smolvlm", "qwen2_5_vl"));
 
 TEST(MultimodalRunnerCreationTest, OtherPrograms) {
   executorch::runtime::runtime_init();

@@ -62,9 +62,9 @@ Result<Tensor> TextDecoderRunner::step(TensorPtr& input, int64_t start_pos) {
 }
 
 Result<Tensor> TextDecoderRunner::step_with(const TensorPtr& input, int64_t count, int64_t start_pos,
-                                            const std::string& method) {
+                                            const std::string& method, const std::vector<EValue>& more) {
   last_logits_.reset();
-  auto logits = logits_of(execute(input, count, start_pos, method), method);
+  auto logits = logits_of(execute(input, count, start_pos, method, more), method);
   if (logits.ok()) {
     last_logits_.emplace(*logits);
   }
@@ -78,14 +78,18 @@ Result<std::vector<EValue>> TextDecoderRunner::run(const std::string& method, co
 }
 
 Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, int64_t count, int64_t start_pos,
-                                                       const std::string& method_name) {
+                                                       const std::string& method_name,
+                                                       const std::vector<EValue>& more) {
   ET_ASSIGN_OR_RETURN(method, module_->method(method_name));
   if (method->method_meta().num_inputs() < 2) {
     return run(method_name, {*input});
   }
   ET_ASSIGN_OR_RETURN(position, populate_start_pos_or_cache_position(module_, start_pos, positions_,
                                                                      static_cast<int>(count), method_name.c_str()));
-  ET_ASSIGN_OR_RETURN(inputs, io_manager_->prepare_decode(input, position, method_name));
+  // An IO manager knows methods that take tokens and their position.
+  ET_ASSIGN_OR_RETURN(inputs, more.empty() ? io_manager_->prepare_decode(input, position, method_name)
+                                           : Result<std::vector<EValue>>(std::vector<EValue>{*input, *position}));
+  inputs.insert(inputs.end(), more.begin(), more.end());
   auto outputs = run(method_name, inputs);
   if (outputs.ok()) {
     ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->update_decode(*outputs, method_name));

@@ -71,9 +71,11 @@ class TextDecoderRunner {
   void clear_interrupt() { interrupt_ = runtime::Error::Ok; }
 
  protected:
-  /// step() for an input that has another form than tokens: `input` has `count` positions. `method`: as method_name().
+  /// step() for an input that has another form than tokens: `input` has `count` positions. `method`: as method_name();
+  /// `more`: its inputs after the position.
   runtime::Result<executorch::aten::Tensor> step_with(const TensorPtr& input, int64_t count, int64_t start_pos,
-                                                      const std::string& method);
+                                                      const std::string& method,
+                                                      const std::vector<runtime::EValue>& more = {});
 
   Module* module_;
   IOManager* io_manager_;
@@ -81,7 +83,8 @@ class TextDecoderRunner {
 
  private:
   runtime::Result<std::vector<runtime::EValue>> execute(const TensorPtr& input, int64_t count, int64_t start_pos,
-                                                        const std::string& method_name);
+                                                        const std::string& method_name,
+                                                        const std::vector<runtime::EValue>& more = {});
   runtime::Result<executorch::aten::Tensor> step_padded(const TensorPtr& input);
 
   TokenSampler sampler_;

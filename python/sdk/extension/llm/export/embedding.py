@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that turn texts into vectors, from folders of Hugging Face's form, for `TextEmbedder`.
+
+A folder of sentence-transformers says in `modules.json` how the vectors of tokens become the vector of a text: by
+pooling, dense layers and normalisation, all of which are part of the program.
+
+    embed              tokens, int64 [1, n], to a vector, float32 [1, dim]
+    get_max_seq_len    the largest n
+    get_prefix_tokens  the tokens before and after a text, as the model's tokenizer adds them; a program without such
+    get_suffix_tokens  tokens lacks the method
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram, export
+
+from sdk.backends.registry import Backend
+from sdk.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
+from sdk.exir._serialize._regular_file import JSONFileError, read_json
+from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
+from sdk.extension.llm.export.checkpoint import CheckpointError
+from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.export.tokenizer.data import tokenizer_data
+
+POOLINGS = ("cls", "last", "max", "mean", "mean_sqrt_len", "weightedmean")
+"""How the vectors of tokens become one: that of the first or last token, the largest numbers, the mean, the sum over
+the root of their number, and the mean with weights 1, 2 and so on."""
+_FLAGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "last",
+}
+"""Entries of a `config.json` of sentence-transformers, in the order of their results."""
+_NAMES = {"lasttoken": "last", "mean_sqrt_len_tokens": "mean_sqrt_len"}
+_ACTIVATIONS = {"Identity": nn.Identity, "Tanh": nn.Tanh, "ReLU": nn.ReLU, "GELU": nn.GELU, "SiLU": nn.SiLU}
+
+
+class Pooling(nn.Module):
+    """From the vectors of tokens to one."""
+
+    def __init__(self, modes: list[str]) -> None:
+        """`modes`: of POOLINGS; the results of several follow each other."""
+        super().__init__()
+        self.modes = modes
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[1, tokens, dim] to [1, dim]."""
+        return torch.cat([self._pooled(mode, x) for mode in self.modes], dim=-1)
+
+    def _pooled(self, mode: str, x: Tensor) -> Tensor:
+        count = x.shape[1]
+        if mode == "cls":
+            return x[:, 0]
+        if mode == "last":
+            return x[:, -1]
+        if mode == "max":
+            return x.amax(1)
+        if mode == "mean":
+            return x.mean(1)
+        weights = torch.arange(1, count + 1).to(x.dtype)
+        if mode == "weightedmean":
+            return (x * weights[:, None]).sum(1) / weights.sum()
+        return x.sum(1) / weights[-1].sqrt()
+
+
+class Normalize(nn.Module):
+    """A vector of length 1."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[1, dim]."""
+        return F.normalize(x, dim=-1)
+
+
+class TextEmbedding(nn.Module):
+    """A model of transformers, and what follows it."""
+
+    def __init__(self, model: nn.Module, head: nn.Sequential) -> None:
+        super().__init__()
+        self.model, self.head = model, head
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """int64 [1, tokens] to float32 [1, dim]."""
+        # Only decoders know what `use_cache` is.
+        options = {"use_cache": False} if hasattr(self.model.config, "use_cache") else {}
+        states = self.model(input_ids=tokens, **options).last_hidden_state
+        vector: Tensor = self.head(states)
+        return vector
+
+
+def head_of(folder: Path, pooling: str | None = None, normalize: bool | None = None) -> nn.Sequential:
+    """What follows the model: by `modules.json`, or by the arguments, of which the folder's pooling and normalisation
+    are the defaults.
+
+    Raises SettingsError if neither says how to pool, CheckpointError for a folder that cannot be used.
+    """
+    parts: list[nn.Module] = []
+    for kind, inner in _modules(folder):
+        if kind == "Pooling":
+            parts.append(Pooling(_modes(inner)))
+        elif kind == "Dense":
+            parts.append(_dense(inner))
+        elif kind == "Normalize":
+            parts.append(Normalize())
+        elif kind != "Dropout":
+            raise CheckpointError(f"{folder / 'modules.json'}: modules of type {kind!r} are not supported")
+    if pooling is not None:
+        parts = [Pooling([pooling]), *(part for part in parts if not isinstance(part, Pooling))]
+    if normalize is not None:
+        parts = [part for part in parts if not isinstance(part, Normalize)] + ([Normalize()] if normalize else [])
+    if not parts or not isinstance(parts[0], Pooling):
+        raise SettingsError(
+            f"{folder} has no modules.json that says how to pool the vectors of tokens: name one of "
+            f"{', '.join(POOLINGS)}"
+        )
+    return nn.Sequential(*parts)
+
+
+def _modules(folder: Path) -> list[tuple[str, Path]]:
+    """The types of the modules after the model, and their folders."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return []
+    found = _json(path)
+    if not isinstance(found, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("type"), str) and isinstance(entry.get("path"), str)
+        for entry in found
+    ):
+        raise CheckpointError(f"{path}: expected a list of objects with 'type' and 'path'")
+    modules = [(str(entry["type"]).rpartition(".")[2], str(entry["path"])) for entry in found]
+    if modules and modules[0][0] != "Transformer":
+        raise CheckpointError(f"{path}: expected a first module of type Transformer, found {modules[0][0]!r}")
+    if any(Path(path).is_absolute() or ".." in Path(path).parts for _, path in modules):
+        raise CheckpointError(f"{path}: expected paths inside of the folder")
+    return [(kind, folder / inner) for kind, inner in modules[1:]]
+
+
+def _modes(folder: Path) -> list[str]:
+    config = _json(folder / "config.json")
+    found = config.get("pooling_mode")
+    if found is None:
+        found = [mode for flag, mode in _FLAGS.items() if config.get(flag)]
+    modes = [_NAMES.get(mode, mode) for mode in ([found] if isinstance(found, str) else found)]
+    if not modes or not set(modes) <= set(POOLINGS):
+        raise CheckpointError(f"{folder / 'config.json'}: expected one of {', '.join(POOLINGS)}, found {modes}")
+    return modes
+
+
+def _dense(folder: Path) -> nn.Module:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    config = _json(folder / "config.json")
+    name = str(config.get("activation_function", "Tanh")).rpartition(".")[2]
+    if name not in _ACTIVATIONS:
+        raise CheckpointError(
+            f"{folder / 'config.json'}: activation_function is {name!r}, expected one of {', '.join(_ACTIVATIONS)}"
+        )
+    try:
+        weights = load_file(folder / "model.safetensors")
+        weight, bias = weights["linear.weight"], weights.get("linear.bias")
+        layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
+        layer.load_state_dict(
+            {key: value.float() for key, value in (("weight", weight), ("bias", bias)) if value is not None}
+        )
+    except (OSError, SafetensorError, KeyError, RuntimeError, IndexError) as error:
+        raise CheckpointError(f"{folder / 'model.safetensors'}: {error}") from None
+    return nn.Sequential(layer, _ACTIVATIONS[name]())
+
+
+def _json(path: Path) -> Any:
+    try:
+        return read_json(path)
+    except (OSError, JSONFileError) as error:
+        raise CheckpointError(str(error)) from None
+
+
+def load_embedding_model(folder: Path) -> Any:
+    """The model of a folder. Raises CheckpointError for one that cannot be used, SettingsError without transformers."""
+    try:
+        import transformers
+    except ModuleNotFoundError:
+        raise SettingsError("exporting this model needs transformers: pip install 'pte-sdk[examples]'") from None
+    try:
+        return transformers.AutoModel.from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True, attn_implementation="sdpa"
+        ).eval()
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{folder}: {error}") from None
+
+
+def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
+    """The most tokens of a text: `wanted`, that of sentence-transformers, or what the model has positions for."""
+    config = model.config
+    positions = int(getattr(config, "max_position_embeddings", 0) or 512)
+    # RoBERTa and its kin number positions from the one after that of padding.
+    embeddings: Any = getattr(model, "embeddings", None)
+    if getattr(embeddings, "padding_idx", None) is not None and hasattr(
+        embeddings, "create_position_ids_from_input_ids"
+    ):
+        positions -= int(embeddings.padding_idx) + 1
+    path = folder / "sentence_bert_config.json"
+    named = _json(path).get("max_seq_length") if path.is_file() else None
+    found = wanted or named or min(positions, 512)
+    if type(found) is not int or not 2 <= found <= positions:
+        raise SettingsError(
+            f"the length of texts is {found!r}; expected from 2 to {positions} tokens, as the model has"
+        )
+    return found
+
+
+def tokens_around(folder: Path) -> tuple[list[int], list[int]]:
+    """The tokens that the model's tokenizer adds before and after a text."""
+    import tokenizers
+
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # the package has no type of error
+        raise CheckpointError(f"{folder / 'tokenizer.json'}: {error}") from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    bare = tokenizer.encode("a", add_special_tokens=False).ids
+    whole = tokenizer.encode("a").ids
+    for start in range(len(whole) - len(bare) + 1):
+        if whole[start : start + len(bare)] == bare:
+            return whole[:start], whole[start + len(bare) :]
+    raise CheckpointError(f"{folder / 'tokenizer.json'}: its post-processor changes the tokens of a text")
+
+
+def capture_embedding(model: nn.Module, head: nn.Sequential, length: int) -> ExportedProgram:
+    """Exports the method `embed` for up to `length` tokens."""
+    tokens = torch.ones(1, min(7, length), dtype=torch.int64)
+    count = Dim("tokens", min=1, max=length)
+    # One token is treated like several, although torch.export makes size 1 a separate case.
+    with torch.no_grad(), torch.fx.experimental._config.patch(backed_size_oblivious=True):
+        return export(TextEmbedding(model, head).eval(), (tokens,), dynamic_shapes=({1: count},), strict=False)
+
+
+def export_embedding(
+    folder: Path,
+    backend: Backend | None = None,
+    pooling: str | None = None,
+    normalize: bool | None = None,
+    max_length: int | None = None,
+) -> ExecutorchProgramManager:
+    """The program of the model in a folder, with its tokenizer inside.
+
+    Args:
+        folder: With `config.json`, safetensors files and `tokenizer.json`.
+        backend: Gets the layers.
+        pooling: One of POOLINGS, in place of the folder's.
+        normalize: Whether vectors have length 1, in place of what the folder says.
+        max_length: The most tokens of a text, with those around it.
+
+    Raises SettingsError and CheckpointError for what cannot be used.
+    """
+    head, model = head_of(folder, pooling, normalize), load_embedding_model(folder)
+    length = longest(folder, model, max_length)
+    around = dict(zip(("get_prefix_tokens", "get_suffix_tokens"), tokens_around(folder), strict=True))
+    metadata: dict[str, Any] = {name: tokens for name, tokens in around.items() if tokens}
+    metadata["get_max_seq_len"] = length
+    tokenizer = tokenizer_data(str(folder), None)
+    partitioners = [] if backend is None else [backend.find("partitioner")()]
+    program = {"embed": capture_embedding(model, head, length)}
+    edge = to_edge_transform_and_lower(program, partitioner=partitioners, constant_methods=metadata)
+    planning = MemoryPlanningPass(alloc_graph_input=False)
+    return edge.to_executorch(ExecutorchBackendConfig(named_data=tokenizer.named_data, memory_planning_pass=planning))

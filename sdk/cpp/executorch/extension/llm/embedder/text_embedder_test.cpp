@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program of tests/data/make_embedder.py: what is expected comes from transformers.
+#include <executorch/extension/llm/embedder/text_embedder.h>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <executorch/runtime/platform/runtime.h>
+
+namespace {
+
+using executorch::extension::llm::TextEmbedder;
+using executorch::runtime::Error;
+
+std::string data(const std::string& name) {
+  return std::string(DATA_FOLDER) + "/" + name;
+}
+
+class TextEmbedderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+    auto made = TextEmbedder::create(data("embedder.pte"));
+    ASSERT_TRUE(made.ok());
+    embedder_ = std::move(*made);
+  }
+
+  std::unique_ptr<TextEmbedder> embedder_;
+};
+
+/// Each line of the file has a text, a tab and its vector.
+TEST_F(TextEmbedderTest, VectorsEqualTransformers) {
+  std::ifstream file(data("embedder.expected"));
+  int texts = 0;
+  for (std::string line; std::getline(file, line); texts++) {
+    const size_t tab = line.find('\t');
+    const auto vector = embedder_->embed(line.substr(0, tab));
+    ASSERT_TRUE(vector.ok());
+    ASSERT_EQ(static_cast<int64_t>(vector->size()), embedder_->dim());
+    std::istringstream numbers(line.substr(tab + 1));
+    for (const float found : *vector) {
+      float expected = 0;
+      ASSERT_TRUE(numbers >> expected);
+      EXPECT_NEAR(found, expected, 1e-5);
+    }
+  }
+  EXPECT_EQ(texts, 3);
+}
+
+TEST_F(TextEmbedderTest, TextsThatAreTooLong) {
+  EXPECT_EQ(embedder_->max_tokens(), 12);
+  const std::string longest(10, 'a');  // with a token before it and one after it
+  const auto vector = embedder_->embed(longest);
+  ASSERT_TRUE(vector.ok());
+  EXPECT_EQ(embedder_->embed(longest + "a").error(), Error::InvalidArgument);
+  const auto cut = embedder_->embed(longest + "a", true);
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(*cut, *vector);
+  const auto tokens = embedder_->encode(longest);
+  ASSERT_TRUE(tokens.ok());
+  EXPECT_EQ(static_cast<int64_t>(tokens->size()), embedder_->max_tokens());
+  EXPECT_EQ(*embedder_->embed_tokens(*tokens), *vector);
+}
+
+TEST_F(TextEmbedderTest, TokensThatCannotBeUsed) {
+  EXPECT_EQ(embedder_->embed_tokens({}).error(), Error::InvalidArgument);
+  EXPECT_EQ(embedder_->embed_tokens(std::vector<uint64_t>(13, 2)).error(), Error::InvalidArgument);
+  EXPECT_EQ(embedder_->embed_tokens({UINT64_MAX}).error(), Error::InvalidArgument);
+  EXPECT_TRUE(embedder_->embed_tokens({2}).ok());
+}
+
+TEST_F(TextEmbedderTest, OtherPrograms) {
+  EXPECT_EQ(TextEmbedder::create(data("multimodal/llava.pte")).error(), Error::InvalidProgram);
+  EXPECT_FALSE(TextEmbedder::create(data("no_such.pte")).ok());
+  EXPECT_EQ(TextEmbedder::create(std::unique_ptr<executorch::extension::Module>()).error(), Error::InvalidArgument);
+}
+
+}  // namespace
