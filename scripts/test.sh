@@ -60,8 +60,8 @@ declare_steps() {
   gate_step aarch64 1 105 "${aarch64[@]}"
   gate_step baremetal 1 40 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
     "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
-  gate_step lint 2 25
-  gate_step python 2 500
+  gate_step lint 2 20
+  gate_step python 2 420
   gate_step conformance 2 40
   gate_step interop 2 230
   gate_step zoo-few 2 50
