@@ -29,6 +29,11 @@ const char packed_cache_path_option_key[] = "packed_cache_path";
 /// bool, false by default: whether the file is created if it does not exist, and missing weights are added.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
+/// bool, true by default: whether convolutions may keep filters that Winograd's algorithm has transformed, which are up
+/// to four times as large. If false, filters are transformed in each execution if they would be larger than the image
+/// and the result. An option of the backend, or of one load.
+const char keep_transformed_filters_option_key[] = "keep_transformed_filters";
+
 /// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.
 enum class WorkspaceSharingMode {
   Disabled = 0,  ///< each delegate has its own

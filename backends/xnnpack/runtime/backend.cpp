@@ -35,6 +35,7 @@ namespace {
 struct Options {
   int sharing_mode = static_cast<int>(WorkspaceSharingMode::Global);
   bool shares_weights = true;
+  bool keeps_filters = true;
   /// "" for none.
   std::string weights_path;
   bool writes_weights = false;
@@ -44,6 +45,7 @@ constexpr Option<Options> kOptions[] = {
     {workspace_sharing_mode_option_key, &Options::sharing_mode, 0, static_cast<int>(WorkspaceSharingMode::Count) - 1,
      "0 (disabled), 1 (per model) or 2 (global)"},
     {weight_cache_option_key, &Options::shares_weights},
+    {keep_transformed_filters_option_key, &Options::keeps_filters},
     {save_weight_cache_on_disk_option_key, &Options::writes_weights},
     {packed_cache_path_option_key, &Options::weights_path, "the path of a file"},
 };
@@ -63,7 +65,8 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
     Delegate& delegate = loading.make(workspaces_.get(static_cast<WorkspaceSharingMode>(options->sharing_mode),
                                                       loading.context.get_runtime_allocator()));
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.load(loading.payload.data(), loading.payload.size(),
-                                              loading.context.get_named_data_map(), store_for(*options)));
+                                              loading.context.get_named_data_map(), store_for(*options),
+                                              options->keeps_filters));
     if (!delegate.needs_payload()) {
       loading.payload.Free();
     }

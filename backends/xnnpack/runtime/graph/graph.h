@@ -75,7 +75,9 @@ inline bool has_four_bits(xnn_datatype datatype) {
 class GraphBuilder final {
  public:
   /// @param payload Must outlive the builder and the creation of a runtime from the subgraph.
-  explicit GraphBuilder(Payload& payload) : payload_(payload) {}
+  /// @param keeps_filters Whether steps may keep transformed filters that are larger than what they read and write.
+  explicit GraphBuilder(Payload& payload, bool keeps_filters = true)
+      : payload_(payload), keeps_filters_(keeps_filters) {}
 
   /**
    * @retval Error::InvalidProgram (logged) the graph is malformed.
@@ -140,6 +142,7 @@ class GraphBuilder final {
   runtime::Result<runtime::Span<const uint8_t>> scales(const Quant& quant, size_t count, size_t element_size);
 
   Payload& payload_;
+  const bool keeps_filters_;
   std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph_;
   /// By id in the payload.
   std::unordered_map<uint32_t, Value> values_;

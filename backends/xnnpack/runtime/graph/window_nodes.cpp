@@ -84,7 +84,7 @@ std::unique_ptr<Step> NodeReader::convolution_step(const Convolution& convolutio
                                                                    : nullptr;
   }
   if (are_floats(subgraph_, {in.id, filter.id, bias, out.id})) {
-    if (auto step = WinogradStep::make(convolution, in.dims)) {
+    if (auto step = WinogradStep::make(convolution, in.dims, builder_.keeps_filters_)) {
       return step;
     }
     if (auto step = DilatedStep::make(convolution, in.dims)) {

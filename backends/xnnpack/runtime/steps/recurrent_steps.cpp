@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "steps/rows.h"
+#include "steps/cells.h"
 
 namespace executorch {
 namespace backends {

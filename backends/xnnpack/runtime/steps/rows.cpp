@@ -82,44 +82,6 @@ void gelu_tanh(const float* in, float* out, size_t count) {
   vector::map(in, out, count, [](Vec x, const auto&) HWY_ATTR { return vector::gelu_tanh_of(x); });
 }
 
-void lstm_cell(const LstmCellRows& p) {
-  for (size_t row = 0; row < p.rows; ++row) {
-    const size_t start = row * p.width;
-    for_vectors(p.width, [&](size_t i, const auto& load, const auto& store) HWY_ATTR {
-      const auto gate = [&](size_t number) HWY_ATTR {
-        const size_t at = 4 * start + number * p.width + i;
-        const Vec sum = load(p.gates + at);
-        return p.added == nullptr ? sum : hn::Add(sum, load(p.added + at));
-      };
-      const Vec kept = hn::Mul(vector::sigmoid_of(gate(1)), load(p.state + start + i));
-      const Vec state = hn::MulAdd(vector::sigmoid_of(gate(0)), vector::tanh_of(gate(2)), kept);
-      if (p.hidden != nullptr) {
-        store(hn::Mul(vector::sigmoid_of(gate(3)), vector::tanh_of(state)), p.hidden + start + i);
-      }
-      if (p.next_state != nullptr) {
-        store(state, p.next_state + start + i);
-      }
-    });
-  }
-}
-
-void gru_cell(const GruCellRows& p) {
-  for (size_t row = 0; row < p.rows; ++row) {
-    const size_t start = row * p.width;
-    for_vectors(p.width, [&](size_t i, const auto& load, const auto& store) HWY_ATTR {
-      const auto of_hidden = [&](size_t number)
-                                 HWY_ATTR { return load(p.hidden_gates + 3 * start + number * p.width + i); };
-      const auto of_input = [&](size_t number)
-                                HWY_ATTR { return load(p.input_gates + 3 * start + number * p.width + i); };
-      const Vec reset = vector::sigmoid_of(hn::Add(of_hidden(0), of_input(0)));
-      const Vec kept = vector::sigmoid_of(hn::Add(of_hidden(1), of_input(1)));
-      const Vec candidate = vector::tanh_of(hn::MulAdd(reset, of_hidden(2), of_input(2)));
-      const Vec hidden = load(p.hidden + start + i);
-      store(hn::MulAdd(hn::Sub(hidden, candidate), kept, candidate), p.next_hidden + start + i);
-    });
-  }
-}
-
 /// Softmax of the first `seen` scores, in place. The scores from there to `keys` become 0.
 HWY_INLINE void softmax(float* scores, size_t seen, size_t keys) {
   const Tag d;
@@ -298,8 +260,6 @@ namespace xnnpack {
 HWY_EXPORT(layer_norm);
 HWY_EXPORT(rms_norm);
 HWY_EXPORT(gelu_tanh);
-HWY_EXPORT(lstm_cell);
-HWY_EXPORT(gru_cell);
 HWY_EXPORT(attention);
 
 void layer_norm(const float* in, float* out, size_t rows, size_t width, float eps, const float* weight,
@@ -313,14 +273,6 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 
 void gelu_tanh(const float* in, float* out, size_t count) {
   HWY_DYNAMIC_DISPATCH(gelu_tanh)(in, out, count);
-}
-
-void lstm_cell(const LstmCellRows& rows) {
-  HWY_DYNAMIC_DISPATCH(lstm_cell)(rows);
-}
-
-void gru_cell(const GruCellRows& rows) {
-  HWY_DYNAMIC_DISPATCH(gru_cell)(rows);
 }
 
 void attention(const AttentionRows& rows, float* scratch) {

@@ -19,34 +19,6 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 /// The approximation of gelu by tanh.
 void gelu_tanh(const float* in, float* out, size_t count);
 
-/// Rows of an LSTM cell with `width` hidden units. A row of gates has 4 * width numbers: i, then f, g and o.
-/// state' = sigmoid(f) state + sigmoid(i) tanh(g), hidden = sigmoid(o) tanh(state').
-struct LstmCellRows {
-  size_t rows = 0;
-  size_t width = 0;
-  const float* gates = nullptr;
-  const float* added = nullptr;  ///< more gates, which are added to these; may be null
-  const float* state = nullptr;
-  float* hidden = nullptr;      ///< may be null
-  float* next_state = nullptr;  ///< may be null
-};
-
-void lstm_cell(const LstmCellRows& rows);
-
-/// Rows of a GRU cell with `width` hidden units. A row of gates has 3 * width numbers: r, then z and n. Those of the
-/// hidden state have the index h, those of the input x: r = sigmoid(r_h + r_x), z = sigmoid(z_h + z_x),
-/// n = tanh(n_x + r n_h), next = (hidden - n) z + n.
-struct GruCellRows {
-  size_t rows = 0;
-  size_t width = 0;
-  const float* hidden_gates = nullptr;
-  const float* input_gates = nullptr;
-  const float* hidden = nullptr;
-  float* next_hidden = nullptr;
-};
-
-void gru_cell(const GruCellRows& rows);
-
 /// Attention for some rows of one head: softmax(scale q k^T + mask) v. Strides are in elements, and the elements of a
 /// row are contiguous. The output of a row that attends to no key is 0.
 struct AttentionRows {

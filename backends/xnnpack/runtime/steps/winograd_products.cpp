@@ -70,6 +70,14 @@ void WinogradProducts::multiply(size_t tiles, size_t filters, size_t channels, c
 #endif
 }
 
+const WinogradCosts& winograd_costs() {
+#if HWY_ARCH_ARM_A64
+  return kArmWinogradCosts;
+#else
+  return kWideWinogradCosts;
+#endif
+}
+
 std::optional<WinogradProducts> find_winograd_products() {
   WinogradProducts products;
 #if HWY_ARCH_ARM_A64

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "steps/winograd_choice.h"
+
 struct xnn_gemm_config;
 
 namespace executorch {
@@ -32,6 +34,9 @@ struct WinogradProducts {
   void multiply(size_t tiles, size_t filters, size_t channels, const float* values, const float* panels,
                 float* products) const;
 };
+
+/// What the choice of the algorithm's form depends on with this GEMM.
+const WinogradCosts& winograd_costs();
 
 /// Nullopt if XNNPACK's GEMM does not suit.
 std::optional<WinogradProducts> find_winograd_products();

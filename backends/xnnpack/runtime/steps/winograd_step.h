@@ -3,24 +3,27 @@
 
 #include <memory>
 
-#include "steps/convolution.h"
+#include "steps/winograd_choice.h"
 #include "steps/winograd_products.h"
 
 namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A 3x3 convolution of stride 1 by Winograd's algorithm, see winograd_tiles.h. Inputs: the image, the filter, and the
-/// bias if there is one.
+/// A 3x3 convolution by Winograd's algorithm, see winograd_tiles.h. Inputs: the image, the filter, and the bias if
+/// there is one.
 ///
-/// Transformed filters have 1.8 or 4 times as many numbers as the filters. If the additional numbers are more than
-/// those of the image and the output, filters are transformed in each run, for some output channels at a time. That
-/// costs as much as about four more tiles of the image, but loads less from memory.
+/// Transformed filters have 1.8 to 4 times as many numbers as the filters. They are kept where loading them is expected
+/// to take less time than transforming filters in each run, for some output channels at a time.
 class WinogradStep final : public Step {
  public:
   /// Null if direct convolution is expected to be as fast for images of this shape (NHWC), or the algorithm does not
   /// apply.
-  static std::unique_ptr<WinogradStep> make(const Convolution& convolution, const Shape& image);
+  /// @param keeps_filters Whether it may keep transformed filters that have more numbers than the image and the output.
+  static std::unique_ptr<WinogradStep> make(const Convolution& convolution, const Shape& image,
+                                            bool keeps_filters = true);
+  /// The step for a choice that was made already; null if XNNPACK's GEMM does not suit.
+  static std::unique_ptr<WinogradStep> make_chosen(const Convolution& convolution, const WinogradChoice& choice);
 
   const char* name() const override { return "Convolution (NHWC, F32) Winograd"; }
   xnn_status pack(const StepData& constants, xnn_weights_cache_t weights) override;
@@ -43,14 +46,14 @@ class WinogradStep final : public Step {
   /// biases.
   struct Values {
     const float* at;
-    size_t point_stride;  // floats from one point to the next
+    size_t value_stride;  // floats from one value of a filter to the next
   };
 
-  WinogradStep(const Convolution& convolution, const WinogradProducts& products, size_t results, bool keeps_values)
-      : convolution_(convolution), products_(products), results_(results), keeps_values_(keeps_values) {}
+  WinogradStep(const Convolution& convolution, const WinogradProducts& products, const WinogradChoice& choice)
+      : convolution_(convolution), products_(products), form_(choice.form), keeps_values_(choice.keeps_values) {}
 
   size_t panels() const;
-  /// Floats of a panel of transformed filters at one point.
+  /// Floats of a panel that has one value of each filter.
   size_t panel_size() const;
   /// The filters in packed_, transformed if keeps_values_.
   const float* filters() const;
@@ -68,9 +71,9 @@ class WinogradStep final : public Step {
 
   const Convolution convolution_;
   const WinogradProducts products_;
-  const size_t results_;  // outputs in a row of a tile
+  const WinogradForm form_;
   const bool keeps_values_;
-  /// The biases of all panels; then transformed filters, [points][panels], or panels of filters,
+  /// The biases of all panels; then transformed filters, [values][panels], or panels of filters,
   /// [in channels][3][3][columns].
   const float* packed_ = nullptr;
   // Set by plan(). A unit is a range of tiles and a range of output channels.

@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/products.h"
 #include "steps/step_testing.h"
+#include "steps/winograd_choice.h"
 #include "steps/winograd_step.h"
 #include "steps/winograd_tiles.h"
 #include "weights/weights.h"
@@ -57,7 +61,9 @@ struct Case {
     const size_t in = convolution.in_channels;
     for (size_t i = 0; i < kWinogradWindow; ++i) {
       for (size_t j = 0; j < kWinogradWindow; ++j) {
-        const size_t row = y + i - convolution.window.padding_top, column = x + j - convolution.window.padding_left;
+        const Window& window = convolution.window;
+        const size_t row = y * window.stride_height + i - window.padding_top;
+        const size_t column = x * window.stride_width + j - window.padding_left;
         for (size_t k = 0; k < in && row < shape[1] && column < shape[2]; ++k) {
           sum += static_cast<double>(image[((n * shape[1] + row) * shape[2] + column) * in + k]) *
                  static_cast<double>(filter[((channel * kWinogradWindow + i) * kWinogradWindow + j) * in + k]);
@@ -174,28 +180,111 @@ TEST_F(Winograd, KeepsToTheLimits) {
   EXPECT_EQ(*std::max_element(results.begin(), results.end()), 1.5f);
 }
 
+/// Sizes around whole tiles, with any padding, in batches.
+constexpr size_t kSides[] = {1, 2, 3, 4, 5, 7, 8, 9, 14};
+
+TEST_F(Winograd, SumsOfEachForm) {
+  for (const WinogradForm& form : kWinogradForms) {
+    for (const bool keeps_values : {true, false}) {
+      Convolution what = convolution(18, 37, keeps_values ? 1 : 2, 1, 1, 1);
+      what.window.stride_height = what.window.stride_width = form.rows.stride;
+      const Case it(what);
+      const auto step = WinogradStep::make_chosen(what, {form, keeps_values});
+      ASSERT_NE(step, nullptr);
+      DelegateWeights weights(nullptr);
+      ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+      for (size_t i = 0; i < std::size(kSides); ++i) {
+        const size_t height = kSides[i], width = kSides[std::size(kSides) - 1 - i];
+        for (const Shape& shape : {Shape{1, height, height, 18}, Shape{2, height, width + 1, 18}}) {
+          const auto image = random_numbers(element_count(shape), 7);
+          const auto results = run_step(*step, image, shape, 1);
+          expect_sums(it, shape, image, results);
+          for (const size_t threads : {2, 3, 8}) {
+            EXPECT_EQ(run_step(*step, image, shape, threads), results);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// The choice for an image of `side` x `side`.
+std::optional<WinogradChoice> choice(const WinogradCosts& costs, size_t in, size_t out, size_t side, size_t stride = 1,
+                                     size_t batch = 1) {
+  Convolution what = convolution(in, out);
+  what.window.stride_height = what.window.stride_width = stride;
+  return choose_winograd(what, *window_shape({batch, side, side, in}, what.window, out), costs);
+}
+
+/// "4x2/1, kept" for the form with stride 1 and tiles of 4 rows and 2 columns.
+std::string words(const std::optional<WinogradChoice>& choice) {
+  if (!choice) {
+    return "direct";
+  }
+  const WinogradForm& form = choice->form;
+  return std::to_string(form.rows.results) + "x" + std::to_string(form.columns.results) + "/" +
+         std::to_string(form.rows.stride) + (choice->keeps_values ? ", kept" : "");
+}
+
 TEST_F(Winograd, IsOnlyForWhatItMakesFaster) {
-  const Shape image = {1, 56, 56, 64};
-  EXPECT_NE(WinogradStep::make(convolution(64, 64), image), nullptr);
-  const auto applies = [&](auto change) {
-    Convolution changed = convolution(64, 64);
-    change(changed);
-    return WinogradStep::make(changed, image) != nullptr;
-  };
-  EXPECT_FALSE(applies([](Convolution& c) { c.window.height = 5; }));
-  EXPECT_FALSE(applies([](Convolution& c) { c.window.stride_width = 2; }));
-  EXPECT_FALSE(applies([](Convolution& c) { c.window.dilation_height = 2; }));
-  EXPECT_FALSE(applies([](Convolution& c) { c.window.same = true; }));
-  EXPECT_FALSE(applies([](Convolution& c) { c.out_channels = 8; }));
-  EXPECT_FALSE(applies([](Convolution& c) { c.least = std::numeric_limits<float>::quiet_NaN(); }));
-  EXPECT_NE(WinogradStep::make(convolution(512, 512), {1, 7, 7, 512}), nullptr);
-  EXPECT_EQ(WinogradStep::make(convolution(512, 512), {1, 6, 6, 512}), nullptr) << "too few tiles for the filters";
+  for (const WinogradCosts& costs : {kWideWinogradCosts, kArmWinogradCosts}) {
+    const auto applies = [&](auto change) {
+      Convolution changed = convolution(64, 64);
+      change(changed);
+      const OptionalShape out = window_shape({1, 56, 56, 64}, changed.window, changed.out_channels);
+      return choose_winograd(changed, *out, costs).has_value();
+    };
+    EXPECT_TRUE(applies([](Convolution&) {}));
+    EXPECT_FALSE(applies([](Convolution& c) { c.window.height = 5; }));
+    EXPECT_FALSE(applies([](Convolution& c) { c.window.stride_width = 2; }));
+    EXPECT_FALSE(applies([](Convolution& c) { c.window.stride_height = c.window.stride_width = 3; }));
+    EXPECT_FALSE(applies([](Convolution& c) { c.window.dilation_height = 2; }));
+    EXPECT_FALSE(applies([](Convolution& c) { c.window.same = true; }));
+    EXPECT_FALSE(applies([](Convolution& c) { c.out_channels = 8; }));
+    EXPECT_FALSE(applies([](Convolution& c) { c.least = std::numeric_limits<float>::quiet_NaN(); }));
+  }
   EXPECT_EQ(WinogradStep::make(convolution(64, 64), {1, 56, 56}), nullptr);
   EXPECT_EQ(WinogradStep::make(convolution(64, 64, 0, 0, 0, 0), {1, 2, 56, 64}), nullptr);
 }
 
-TEST_F(Winograd, PacksValuesOnlyWhereTheyAreFewBesideTheImage) {
-  const auto packed_floats = [](const Convolution& what, const Shape& shape) {
+TEST_F(Winograd, ChoosesTheFormByTheNumberOfTilesAndFilters) {
+  const WinogradCosts &wide = kWideWinogradCosts, &arm = kArmWinogradCosts;
+  EXPECT_EQ(words(choice(wide, 64, 64, 56)), "4x4/1, kept");
+  EXPECT_EQ(words(choice(wide, 128, 256, 28)), "4x4/1") << "filters with more numbers than the image";
+  EXPECT_EQ(words(choice(wide, 512, 512, 7)), "2x2/1");
+  EXPECT_EQ(words(choice(wide, 512, 512, 6)), "direct") << "too few tiles";
+  EXPECT_EQ(words(choice(wide, 64, 128, 56, 2)), "direct");
+  EXPECT_EQ(words(choice(arm, 64, 64, 56)), "4x4/1, kept");
+  EXPECT_EQ(words(choice(arm, 256, 256, 14)), "4x4/1, kept");
+  EXPECT_EQ(words(choice(arm, 512, 512, 7)), "4x2/1, kept") << "loads two thirds of what 4x4 loads";
+  EXPECT_EQ(words(choice(arm, 512, 512, 7, 1, 4)), "4x4/1, kept");
+  EXPECT_EQ(words(choice(arm, 512, 512, 3)), "direct");
+  EXPECT_EQ(words(choice(arm, 64, 128, 56, 2)), "4x4/2, kept");
+  EXPECT_EQ(words(choice(arm, 256, 512, 14, 2)), "4x4/2, kept");
+  EXPECT_EQ(words(choice(arm, 16, 16, 16, 2)), "direct") << "the transforms take too long";
+}
+
+TEST_F(Winograd, KeepsOnlySmallFiltersIfTheUserSaysSo) {
+  WinogradCosts costs = kArmWinogradCosts;
+  costs.load_work = 0;
+  EXPECT_EQ(words(choice(costs, 64, 64, 56)), "4x4/1, kept");
+  EXPECT_EQ(words(choice(costs, 128, 128, 28)), "4x4/1");
+  EXPECT_EQ(words(choice(costs, 512, 512, 7)), "4x4/1");
+  EXPECT_EQ(words(choice(costs, 256, 512, 14, 2)), "direct") << "the filters' transform takes as long as four tiles";
+  const Case it(convolution(64, 64));
+  for (const bool keeps : {true, false}) {
+    const Shape shape = {1, 14, 14, 64};
+    const auto step = WinogradStep::make(it.convolution, shape, keeps);
+    ASSERT_NE(step, nullptr);
+    DelegateWeights weights(nullptr);
+    ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+    const auto image = random_numbers(element_count(shape), 9);
+    expect_sums(it, shape, image, run_step(*step, image, shape, 2));
+  }
+}
+
+TEST_F(Winograd, PacksTransformedFiltersOnlyIfTheChoiceSaysSo) {
+  const auto packed_floats = [](const Convolution& what, const WinogradChoice& choice) {
     const Case it(what);
     size_t reserved = 0;
     xnn_weights_cache_provider provider{};
@@ -205,12 +294,40 @@ TEST_F(Winograd, PacksValuesOnlyWhereTheyAreFewBesideTheImage) {
       *static_cast<size_t*>(context) = size;
       return nullptr;
     };
-    EXPECT_EQ(WinogradStep::make(what, shape)->pack(it.constants(), &provider), xnn_status_out_of_memory);
+    EXPECT_EQ(WinogradStep::make_chosen(what, choice)->pack(it.constants(), &provider), xnn_status_out_of_memory);
     return (reserved - XNN_EXTRA_BYTES) / sizeof(float);
   };
   // Whole panels of numbers, and the biases, for every size of the processor's panels.
-  EXPECT_EQ(packed_floats(convolution(128, 256), {1, 28, 28, 128}), (size_t{9} * 128 + 1) * 256);
-  EXPECT_EQ(packed_floats(convolution(64, 64), {1, 56, 56, 64}), (size_t{36} * (64 + 1) + 1) * 64);
+  const WinogradForm square = {{4, 1}, {4, 1}}, flat = {{4, 1}, {2, 1}}, strided = {{4, 2}, {4, 2}};
+  EXPECT_EQ(packed_floats(convolution(128, 256), {square, false}), (size_t{9} * 128 + 1) * 256);
+  EXPECT_EQ(packed_floats(convolution(64, 64), {square, true}), (size_t{36} * (64 + 1) + 1) * 64);
+  EXPECT_EQ(packed_floats(convolution(64, 64), {flat, true}), (size_t{24} * (64 + 1) + 1) * 64);
+  EXPECT_EQ(packed_floats(convolution(64, 64), {strided, true}), (size_t{36} * (64 + 1) + 1) * 64);
+}
+
+TEST_F(Winograd, FormsHaveSeparateWeights) {
+  const Case it(convolution(16, 16));
+  WeightsStore store;
+  OriginalWeights filter, bias;
+  filter.data = it.filter.data();
+  filter.size = it.filter.size() * sizeof(float);
+  bias.data = it.bias.data();
+  bias.size = it.bias.size() * sizeof(float);
+  const Shape shape = {1, 9, 9, 16};
+  const auto image = random_numbers(element_count(shape), 8);
+  for (const WinogradForm& form : kWinogradForms) {
+    for (const bool keeps_values : {true, false}) {
+      Case strided = it;
+      Window& window = strided.convolution.window;
+      window.stride_height = window.stride_width = form.rows.stride;
+      DelegateWeights weights(&store);
+      const auto step = WinogradStep::make_chosen(strided.convolution, {form, keeps_values});
+      weights.begin(&filter, &bias);
+      ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+      weights.end();
+      expect_sums(strided, shape, image, run_step(*step, image, shape, 1));
+    }
+  }
 }
 
 TEST_F(Winograd, SharesItsFormOfTheWeightsAndSaysWhenThereIsNoMemory) {
