@@ -128,6 +128,26 @@ TEST_F(ImagePreparationTest, CutsIntoTiles) {
   EXPECT_EQ(whole->images.size(), 1U);
 }
 
+/// Halves are rounded to even multiples of a unit; the numbers of pixels have bounds.
+TEST_F(ImagePreparationTest, ScalesToUnitsOfPatches) {
+  const auto made = ImagePreparation::parse(
+      R"json({"token": "t", "patch": 4, "merge": 2, "least_pixels": 128, "most_pixels": 1920, "resample": 3})json");
+  ASSERT_TRUE(made.ok());
+  struct Case {
+    int32_t width, height, scaled_width, scaled_height;
+  };
+  // 4 x 4 grows by sqrt(128 / 16) to 11.3, and 100 x 100 shrinks by sqrt(10000 / 1920) to 43.8.
+  for (const Case& one :
+       {Case{28, 28, 32, 32}, Case{36, 20, 32, 16}, Case{44, 12, 48, 16}, Case{4, 4, 16, 16}, Case{100, 100, 40, 40}}) {
+    const auto scaled = made->whole(picture(one.width, one.height, 3));
+    ASSERT_TRUE(scaled.ok());
+    EXPECT_EQ(scaled->width(), one.scaled_width);
+    EXPECT_EQ(scaled->height(), one.scaled_height);
+  }
+  EXPECT_TRUE(made->whole(picture(200, 1, 1)).ok());
+  EXPECT_EQ(made->whole(picture(201, 1, 1)).error(), Error::InvalidArgument);
+}
+
 /// A program may come from others.
 TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
   for (const char* const json :
@@ -137,7 +157,13 @@ TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
         R"json({"width": 4, "height": 4, "token": "t", "resample": 4})json",
         R"json({"width": 4, "height": 4, "token": "t", "resample": "2"})json",
         R"json({"width": 4, "height": 4, "token": "t", "tile": "x"})json",
-        R"json({"width": 4, "height": 8, "token": "t", "tile": "x", "longest_edge": 8})json"}) {
+        R"json({"width": 4, "height": 8, "token": "t", "tile": "x", "longest_edge": 8})json",
+        R"json({"token": "t", "patch": 4, "merge": 2, "least_pixels": 64})json",
+        R"json({"token": "t", "patch": 4, "least_pixels": 64, "most_pixels": 64})json",
+        R"json({"token": "t", "patch": 4, "merge": 2, "least_pixels": 65, "most_pixels": 64})json",
+        R"json({"token": "t", "patch": 4096, "merge": 4096, "least_pixels": 1, "most_pixels": 64})json",
+        R"json({"token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 16777217})json",
+        R"json({"width": 4, "token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 64})json"}) {
     EXPECT_EQ(ImagePreparation::parse(json).error(), Error::InvalidProgram) << json;
   }
 }
