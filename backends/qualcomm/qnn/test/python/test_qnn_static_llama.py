@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Llama with fixed shapes (examples/qualcomm/oss_scripts/llama): its numbers, and the program of the script."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
+
+from examples.qualcomm.oss_scripts.llama import SUPPORTED_LLM_MODELS, LLMModelConfig, register_llm_model
+from examples.qualcomm.oss_scripts.llama.llama import follow, lowered, quantized
+from examples.qualcomm.oss_scripts.llama.model.static_llama import LlamaModel, Shape
+
+from npu_models import snr, written
+from sdk.backends.qualcomm.qnn.verify import ReferenceProgram
+from sdk.backends.qualcomm.quantizer import QuantDtype
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.exir import to_edge_transform_and_lower
+from sdk.exir.lowered_backend_module import get_lowered_submodules
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import construct_transformer
+from sdk.extension.pybindings import portable_lib
+from vendor_commands import run_script
+
+SCRIPT = Path(__file__).resolve().parents[5] / "examples/qualcomm/oss_scripts/llama/llama.py"
+PARAMS = {
+    "dim": 32, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 260, "hidden_dim": 48,
+    "rope_theta": 500000.0, "use_scaled_rope": True,
+}  # fmt: skip
+TOKENS = [72, 105, 3, 41, 5, 200]
+
+
+def _checkpoint() -> tuple[ModelArgs, dict[str, Tensor], Tensor]:
+    """Returns the hyperparameters, random weights, and the logits of TOKENS."""
+    torch.manual_seed(0)
+    args = ModelArgs(**PARAMS, max_seq_len=8, max_context_len=8, generate_full_logits=True)
+    model = construct_transformer(args).eval()
+    with torch.no_grad():
+        return args, dict(model.state_dict()), model(torch.tensor([TOKENS]))
+
+
+def _static(tokens: int = 1) -> tuple[LlamaModel, Tensor]:
+    args, weights, expected = _checkpoint()
+    model = LlamaModel(args, Shape(tokens, 8)).eval()
+    model.load(weights)
+    return model, expected
+
+
+def test_it_computes_what_the_transformer_does() -> None:
+    """LQ-01: one token a call, and four."""
+    model, expected = _static()
+    with torch.no_grad():
+        torch.testing.assert_close(follow(model, model, TOKENS), expected)
+        several, _ = _static(4)
+        found = several(*several.inputs(TOKENS[:4], 0, several.empty()))[0]
+        torch.testing.assert_close(found, expected[:, :4])
+
+
+def test_it_runs_with_xnnpack() -> None:
+    """LQ-01"""
+    model, expected = _static()
+    program = torch.export.export(model, model.inputs([0], 0, model.empty()), strict=True)
+    data = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
+    loaded = portable_lib._load_for_executorch_from_buffer(data)
+    torch.testing.assert_close(
+        follow(lambda *given: loaded.forward(given), model, TOKENS), expected, rtol=1e-4, atol=1e-4
+    )
+
+
+def test_models_are_registered() -> None:
+    """LQ-04: the documented attributes of the documented model."""
+    config = SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"]
+    assert isinstance(config, LLMModelConfig)
+    documented = {
+        "repo_id": None, "params_path": None, "convert_weights": None, "transform_weight": True,
+        "instruct_model": False, "num_sharding": 4, "masked_softmax": False, "seq_mse_candidates": 0, "r1": False,
+        "r2": False, "r3": False,
+    }  # fmt: skip
+    assert {name: getattr(config, name) for name in documented} == documented
+    assert type(config).__name__ == "Llama3_2_3B_Instruct" and config.quant_recipe.__name__ == "Llama3_3BQuantRecipe"
+    with pytest.raises(ValueError, match="is registered already, for Llama3_2_3B_Instruct"):
+        register_llm_model("llama3_2-3b_instruct")(LLMModelConfig)
+
+
+def test_the_quantised_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LQ-05: keys and values have 8 bits, the head 16-bit activations and 8-bit weights. Each shard is a delegate."""
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
+    model, expected = _static()
+    module = quantized(model, SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"], [TOKENS])
+    cats = [node for node in module.graph.nodes if node.target == torch.ops.aten.cat.default and node.args[1] == 2]
+    assert len(cats) == 4 and all(each.args[5] == torch.uint8 for cat in cats for each in cat.args[0])
+    (head,) = [node for node in module.graph.nodes if node.target == torch.ops.aten.conv2d.default]
+    assert (head.args[0].args[5], head.args[1].args[4:6]) == (torch.int32, (-127, 127))
+    one, two = (lowered(module, model, "SM8650", shards) for shards in (1, 2))
+    assert [len(get_lowered_submodules(each.exported_program().graph_module)) for each in (one, two)] == [1, 2]
+    program = ReferenceProgram(written(two, tmp_path))
+    found = follow(lambda *given: program.run_method("forward", given), model, TOKENS)
+    assert snr(expected, found) > 15
+    assert SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"].quant_recipe.default_quant_dtype == QuantDtype.use_16a4w
+    with pytest.raises(ValueError, match="num_sharding is 3; expected 1 to 2, the number of layers"):
+        lowered(module, model, "SM8650", 3)
+
+
+def _files(folder: Path) -> list[str]:
+    _, weights, _ = _checkpoint()
+    torch.save(weights, folder / "consolidated.00.pth")
+    (folder / "params.json").write_text(json.dumps(PARAMS))
+    lines = [b"%s %d" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)]
+    (folder / "tokenizer.model").write_bytes(b"\n".join(lines))
+    names = {"checkpoint": "consolidated.00.pth", "params": "params.json", "tokenizer_model": "tokenizer.model"}
+    return [argument for name, file in names.items() for argument in (f"--{name}", str(folder / file))]
+
+
+def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """LQ-06, LQ-07: the documented arguments; an earlier program is used without a compilation."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
+    device = ["-b", "build-android", "-s", "SERIAL", "-m", "SM8650", "--decoder_model", "llama3_2-3b_instruct"]
+    more = ["--model_mode", "kv", "--max_seq_len", "8", "--prompt", "Hi", "--tasks", "wikitext", "--limit", "1"]
+    call = [*device, *_files(tmp_path), *more]
+    assert run_script(SCRIPT, *call, "--compile_only") == 0
+    said = capsys.readouterr()
+    assert said.out == "wrote artifact/llama_qnn.pte\n" and "--tasks wikitext: not read" in said.err
+    ReferenceProgram(Path("artifact", "llama_qnn.pte"))
+    monkeypatch.setattr(torch.export, "export", None)
+    assert run_script(SCRIPT, *call, "--compile_only", "--pre_gen_pte", "artifact") == 0
+    assert run_script(SCRIPT, *device, "--compile_only") == 1
+    assert "pass --checkpoint" in capsys.readouterr().err
+    Path("params.json").write_text(json.dumps({**PARAMS, "sliding_window": 4}))
+    assert run_script(SCRIPT, *call, "--compile_only") == 1
+    assert "params.json has names that this script does not support: sliding_window" in capsys.readouterr().err
+    Path("params.json").write_text(json.dumps({**PARAMS, "n_layers": 3}))
+    assert run_script(SCRIPT, *call, "--compile_only") == 1
+    assert "the checkpoint does not fit params.json" in capsys.readouterr().err

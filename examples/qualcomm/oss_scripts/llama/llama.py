@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exports a decoder for Qualcomm's NPUs, with caches that are inputs and outputs: ARTIFACT/llama_qnn.pte.
+
+    python examples/qualcomm/oss_scripts/llama/llama.py -m SM8650 --checkpoint consolidated.00.pth \\
+        --params params.json --tokenizer_model tokenizer.model --decoder_model llama3_2-3b_instruct \\
+        --model_mode kv --max_seq_len 1024 --prompt "I would like to learn python" --compile_only
+
+The prompts are also what the ranges of activations are found with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+
+from examples.qualcomm.oss_scripts.llama import SUPPORTED_LLM_MODELS, LLMModelConfig
+from examples.qualcomm.oss_scripts.llama.model.static_llama import LlamaModel, Shape
+from examples.qualcomm.utils import run, setup_common_args_and_variables
+
+from sdk.backends.qualcomm.utils.utils import (
+    generate_htp_compiler_spec,
+    generate_qnn_executorch_compiler_spec,
+    get_soc_to_chipset_map,
+    to_edge_transform_and_lower_to_qnn,
+)
+from sdk.exir import EdgeProgramManager
+from sdk.exir.lowered_backend_module import get_lowered_submodules
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.tokenizers import get_tokenizer
+
+FILE = "llama_qnn.pte"
+_ADD = torch.ops.aten.add.Tensor
+_PARAMS = {
+    "dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "hidden_dim", "head_dim", "multiple_of", "norm_eps",
+    "ffn_dim_multiplier", "rope_theta", "rope_freq_base", "use_scaled_rope", "rope_scale_factor",
+}  # fmt: skip
+"""What params.json may have."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of the script."""
+    found = setup_common_args_and_variables(__doc__)
+    found.add_argument("--checkpoint", type=Path, help="weights with the names of Meta's checkpoints")
+    found.add_argument("--params", type=Path, help="the hyperparameters, as JSON")
+    found.add_argument("--tokenizer_model", type=Path, help="the tokenizer's file")
+    found.add_argument("--decoder_model", required=True, choices=sorted(SUPPORTED_LLM_MODELS))
+    found.add_argument("--model_mode", default="kv", choices=["kv"], help="kv: one token a call")
+    found.add_argument("--max_seq_len", type=int, default=512, help="the tokens of a context")
+    found.add_argument("--prompt", action="append", default=[], help="calibrates; may be given several times")
+    found.add_argument("--tasks", nargs="+", help="data sets of lm-eval, which this script does not read: it says so")
+    found.add_argument("--limit", type=int, help="how many examples of each task")
+    return found
+
+
+def _model(options: argparse.Namespace) -> LlamaModel:
+    for name in ("checkpoint", "params", "tokenizer_model"):
+        if getattr(options, name) is None:
+            raise ValueError(f"pass --{name}: a program is made from it")
+    if options.max_seq_len < 2:
+        raise ValueError(f"--max_seq_len is {options.max_seq_len}; expected at least 2 tokens")
+    given = json.loads(options.params.read_text(encoding="utf-8"))
+    if unknown := sorted(given.keys() - _PARAMS):
+        raise ValueError(f"{options.params} has names that this script does not support: {', '.join(unknown)}")
+    model = LlamaModel(ModelArgs(**given), Shape(1, options.max_seq_len)).eval()
+    model.load(torch.load(options.checkpoint, map_location="cpu", weights_only=True))
+    return model
+
+
+def follow(step: Any, model: LlamaModel, tokens: list[int]) -> Tensor:
+    """Calls a model for each token with the caches of the earlier ones. Returns the logits of all."""
+    caches, logits = model.empty(), []
+    for position, token in enumerate(tokens):
+        found, *new = step(*model.inputs([token], position, caches))
+        caches = [torch.cat(pair, 2)[:, :, 1:] for pair in zip(caches, new, strict=True)]
+        logits.append(found)
+    return torch.cat(logits, 1)
+
+
+def quantized(model: LlamaModel, config: LLMModelConfig, prompts: list[list[int]]) -> Any:
+    """Quantises a model with its recipe, calibrated by prompts."""
+    inputs = model.inputs([0], 0, model.empty())
+    captured = torch.export.export(model, inputs, strict=True).module()
+    prepared = prepare_pt2e(captured, config.quant_recipe().quantizer())
+    with torch.no_grad():
+        for tokens in prompts:
+            follow(prepared, model, tokens)
+    return convert_pt2e(prepared)
+
+
+def shard_ends(graph: torch.fx.Graph, layers: int, shards: int) -> set[str]:
+    """Returns the names in the edge dialect of the additions that end a shard; they stay on kernels.
+
+    Raises ValueError if there are more shards than layers.
+    """
+    if not 1 <= shards <= layers:
+        raise ValueError(f"num_sharding is {shards}; expected 1 to {layers}, the number of layers")
+    of_layer = len([node for node in graph.nodes if node.target == _ADD]) // layers
+    ends = [of_layer * (layers * shard // shards) - 1 for shard in range(1, shards)]
+    return {f"aten_add_tensor_{end}" for end in ends}
+
+
+def lowered(module: Any, model: LlamaModel, chip: str, shards: int) -> EdgeProgramManager:
+    """Lowers a quantised model. Each shard is a delegate.
+
+    Raises ValueError for an unknown chip, and RuntimeError if the program has other parts.
+    """
+    chips = get_soc_to_chipset_map()
+    if chip not in chips:
+        raise ValueError(f"there is no chip {chip!r} of Qualcomm; expected one of {', '.join(chips)}")
+    specs = generate_qnn_executorch_compiler_spec(chips[chip], generate_htp_compiler_spec(use_fp16=False))
+    ends = shard_ends(module.graph, model.args.n_layers, shards)
+    manager = to_edge_transform_and_lower_to_qnn(
+        module, model.inputs([0], 0, model.empty()), specs, skip_node_id_set=ends
+    )
+    parts = len(get_lowered_submodules(manager.exported_program().graph_module))
+    if parts < shards:
+        raise RuntimeError(f"the program has {parts} delegates; expected {shards} or more")
+    return manager
+
+
+def export(options: argparse.Namespace, file: Path) -> None:
+    """Writes the program. Raises ValueError for arguments that do not fit, OSError for files."""
+    config = SUPPORTED_LLM_MODELS[options.decoder_model]
+    config.refuse_unsupported()
+    model = _model(options)
+    if options.tasks:
+        print(f"--tasks {' '.join(options.tasks)}: not read; the prompts alone calibrate", file=sys.stderr)
+    tokenizer = get_tokenizer(str(options.tokenizer_model))
+    prompts = [tokenizer.encode(prompt, bos=True, eos=False)[: options.max_seq_len] for prompt in options.prompt]
+    if not prompts:
+        raise ValueError("pass --prompt: the ranges of activations are found with it")
+    module = quantized(model, config, prompts)
+    shards = min(config.num_sharding, model.args.n_layers)
+    program = lowered(module, model, options.model, shards).to_executorch()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(program.buffer)
+    print(f"wrote {file}")
+
+
+def main() -> int:
+    """The status of the script."""
+    options = parser().parse_args()
+    options.artifact = options.artifact or Path("artifact")
+    return run(options, FILE, lambda file: export(options, file))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
