@@ -61,8 +61,8 @@ class LLMModelConfig:
     quant_recipe: type[StaticLLMQuantRecipe] = StaticLLMQuantRecipe
 
     def refuse_unsupported(self) -> None:
-        """Raises ValueError for rotations of weights, masked softmax and the search of SeqMSE, which are not here."""
-        asked = [name for name in ("masked_softmax", "seq_mse_candidates", "r1", "r2", "r3") if getattr(self, name)]
+        """Raises ValueError for rotations of weights and masked softmax, which are not here."""
+        asked = [name for name in ("masked_softmax", "r1", "r2", "r3") if getattr(self, name)]
         if asked:
             raise ValueError(f"not supported by this script: {', '.join(asked)} of {type(self).__name__}")
 

@@ -26,6 +26,7 @@ from examples.qualcomm.oss_scripts.llama import SUPPORTED_LLM_MODELS, LLMModelCo
 from examples.qualcomm.oss_scripts.llama.model.static_llama import LlamaModel, Shape
 from examples.qualcomm.utils import run, setup_common_args_and_variables
 
+from sdk.backends.qualcomm._passes.seq_mse import SeqMSE
 from sdk.backends.qualcomm.utils.utils import (
     generate_htp_compiler_spec,
     generate_qnn_executorch_compiler_spec,
@@ -90,9 +91,17 @@ def quantized(model: LlamaModel, config: LLMModelConfig, prompts: list[list[int]
     inputs = model.inputs([0], 0, model.empty())
     captured = torch.export.export(model, inputs, strict=True).module()
     prepared = prepare_pt2e(captured, config.quant_recipe().quantizer())
+    calls: list[tuple[Tensor, ...]] = []
+
+    def step(*given: Tensor) -> Any:
+        calls.append(given)
+        return prepared(*given)
+
     with torch.no_grad():
         for tokens in prompts:
-            follow(prepared, model, tokens)
+            follow(step, model, tokens)
+    if config.seq_mse_candidates:
+        SeqMSE(prepared, config.seq_mse_candidates).choose(calls)
     return convert_pt2e(prepared)
 
 

@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from examples.qualcomm.oss_scripts.llama import SUPPORTED_LLM_MODELS, LLMModelConfig, register_llm_model
 from examples.qualcomm.oss_scripts.llama.llama import follow, lowered, quantized
 from examples.qualcomm.oss_scripts.llama.model.static_llama import LlamaModel, Shape
+from qnn_lowering import quantizer_of
 
 from npu_models import snr, written
+from sdk.backends.qualcomm._passes.seq_mse import SeqMSE
 from sdk.backends.qualcomm.qnn.verify import ReferenceProgram
 from sdk.backends.qualcomm.quantizer import QuantDtype
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -106,6 +110,37 @@ def test_the_quantised_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"].quant_recipe.default_quant_dtype == QuantDtype.use_16a4w
     with pytest.raises(ValueError, match="num_sharding is 3; expected 1 to 2, the number of layers"):
         lowered(module, model, "SM8650", 3)
+
+
+class _Layers(torch.nn.Module):
+    """Layers with one weight in each row that is far from the others, and whose input is small."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Conv2d(4, 6, 3, padding=1), torch.nn.Linear(6, 5)
+        with torch.no_grad():
+            self.first.weight[:, 0, 0, 0] = 3.0
+            self.second.weight[:, 0] = 2.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x).mean((2, 3)))
+
+
+def test_scales_are_chosen_by_results() -> None:
+    """LQ-08: with four bits, the results are nearer to the model's, and the range is smaller where that is so."""
+    torch.manual_seed(0)
+    model, x = _Layers().eval(), torch.randn(4, 4, 6, 6)
+    x[:, 0] *= 1e-3
+    quantizer = quantizer_of(QuantDtype.use_16a4w)
+    prepared = [prepare_pt2e(torch.export.export(model, (x,), strict=True).module(), quantizer) for _ in range(2)]
+    for each in prepared:
+        each(x)
+    assert SeqMSE(prepared[1], 1).choose([(x,)]) == 0
+    assert SeqMSE(prepared[1], 20).choose([(x,), (x.flip(0),)]) >= 1
+    plain, chosen = (snr(model(x), convert_pt2e(each)(x)) for each in prepared)
+    assert chosen > plain + 3, (plain, chosen)
+    with pytest.raises(ValueError, match="expected at least one candidate, found 0"):
+        SeqMSE(prepared[0], 0)
 
 
 def _files(folder: Path) -> list[str]:

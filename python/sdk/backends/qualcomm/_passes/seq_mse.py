@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SeqMSE: chooses the scales of weights by the results of their layers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Interpreter, Node
+
+from sdk.backends.qualcomm.quantizer.observers.per_channel_param_observer import PerChannelParamObserver
+
+_LAYERS = (torch.ops.aten.linear.default, torch.ops.aten.conv2d.default)
+
+
+class SeqMSE(Interpreter):
+    """Makes the range of each output channel's weights smaller where the layer's results are nearer to those of the
+    original weights, for the inputs of a calibration.
+
+    Layers are linear layers and 2D convolutions whose weights have a scale for each output channel
+    (`PerChannelParamObserver`); others keep their ranges.
+
+    Args:
+        module: What `prepare_pt2e` returned, calibrated.
+        candidates: How many ranges are tried: the parts 1 / candidates to 1 of the largest magnitude.
+
+    Raises ValueError unless there is at least one candidate.
+    """
+
+    def __init__(self, module: GraphModule, candidates: int) -> None:
+        if candidates < 1:
+            raise ValueError(f"expected at least one candidate, found {candidates}")
+        super().__init__(module)
+        self.prepared, self.candidates = module, candidates
+        self._inputs: dict[Node, list[Tensor]] = defaultdict(list)
+        self._weights: dict[Node, Tensor] = {}
+
+    def choose(self, calls: Sequence[tuple[Any, ...]]) -> int:
+        """Sets the ranges, for the inputs of several calls. Returns the number of layers with a smaller range."""
+        with torch.no_grad():
+            for inputs in calls:
+                self.run(*inputs)
+            changed = sum(self._choose(node, torch.cat(inputs)) for node, inputs in self._inputs.items())
+        self._inputs.clear()
+        return changed
+
+    def run_node(self, n: Node) -> Any:
+        """Keeps the inputs of layers."""
+        if n.target in _LAYERS and self._observer(n) is not None:
+            args, _ = self.fetch_args_kwargs_from_env(n)
+            rows = args[0].reshape(-1, args[0].shape[-1]) if n.target == _LAYERS[0] else args[0]
+            self._inputs[n].append(rows.detach())
+            self._weights[n] = args[1].detach()
+        return super().run_node(n)
+
+    def _observer(self, node: Node) -> PerChannelParamObserver | None:
+        weight = node.args[1]
+        if not isinstance(weight, Node) or weight.op != "call_module":
+            return None
+        observer = self.prepared.get_submodule(str(weight.target))
+        is_known = isinstance(observer, PerChannelParamObserver) and observer.ch_axis == 0 and observer.calibrated
+        return observer if is_known else None
+
+    def _choose(self, node: Node, x: Tensor) -> bool:
+        observer = self._observer(node)
+        assert observer is not None
+        weight, low, high = self._weights[node], observer.min_val.clone(), observer.max_val.clone()
+        least = torch.full_like(high, float("inf"))
+        best = torch.ones_like(high)
+        for candidate in range(self.candidates, 0, -1):
+            part = candidate / self.candidates
+            observer.min_val, observer.max_val = low * part, high * part
+            error = self._error(node, x, self._rounded(observer, weight) - weight)
+            best = torch.where(error < least, torch.full_like(best, part), best)
+            least = torch.minimum(error, least)
+        observer.min_val, observer.max_val = low * best, high * best
+        return bool((best < 1).any())
+
+    @staticmethod
+    def _rounded(observer: PerChannelParamObserver, weight: Tensor) -> Tensor:
+        scale, zero_point = observer.calculate_qparams()
+        limits = int(observer.quant_min), int(observer.quant_max)
+        return torch.fake_quantize_per_channel_affine(weight, scale, zero_point.int(), 0, *limits)
+
+    @staticmethod
+    def _error(node: Node, x: Tensor, difference: Tensor) -> Tensor:
+        """The sum of squares of each output channel's differences."""
+        if node.target == _LAYERS[0]:
+            return torch.nn.functional.linear(x, difference).square().sum(0)
+        found = torch.ops.aten.conv2d.default(x, difference, None, *node.args[3:])
+        return found.square().sum((0, 2, 3))
