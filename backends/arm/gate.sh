@@ -2,7 +2,7 @@
 # The step of Arm's backends, for scripts/test.sh: the tests of VGF and its column of the conformance suite run on lavapipe with the ML
 # emulation layers, some of them in the original's environment too; those of the Ethos-U on the model of the NPU, whose C++ tests run
 # with sanitizers, and in firmware for an emulated board.
-gate_step arm either 310 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+gate_step arm either 250 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
   "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
 needs_network arm
 vulkan_headers="${root}/.cache/vulkan/usr/include"
