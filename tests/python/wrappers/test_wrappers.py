@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import re
 import runpy
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,8 +85,29 @@ def test_names_are_identifiers_and_each_is_there_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file, name", [("mobilenet_v2.pte", "MobilenetV2"), ("a-b.c.pte", "ABC"), ("3d.pte", "Model3d"), ("X.pte", "X")]
+    "file, name",
+    [
+        ("mobilenet_v2.pte", "MobilenetV2"),
+        ("a-b.c.pte", "ABC"),
+        ("3d.pte", "Model3d"),
+        ("X.pte", "X"),
+        ("BERT.pte", "BERT"),
+        ("EINTR.pte", "EINTRModel"),
+    ],
 )
 def test_the_class_is_named_after_the_file(file: str, name: str) -> None:
     assert wrapper_name(file) == name
     assert re.fullmatch(r"[A-Za-z]\w*", name)
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+def test_no_class_has_the_name_of_a_macro() -> None:
+    """Of the headers that a generated one includes, and of those that applications include."""
+    headers = ("string", "vector", "cerrno", "csignal", "cstdio", "cmath", "climits", "cinttypes", "cstdlib", "cwchar")
+    source = "".join(f"#include <{name}>\n" for name in headers)
+    source += "#include <executorch/extension/module/module.h>\n"
+    command = ["c++", "-std=c++17", "-dM", "-E", "-x", "c++", f"-I{_ROOT / 'sdk/cpp'}", "-"]
+    defined = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    macros = re.findall(r"^#define ([A-Z][A-Z0-9]+)(?![\w(])", defined, re.MULTILINE)
+    assert "EINTR" in macros and "NULL" in macros
+    assert [name for name in macros if wrapper_name(f"{name}.pte") == name] == []
