@@ -200,6 +200,12 @@ def test_integers_beyond_64_bits_are_errors(expression: str):
         ChatTemplate("{{ " + expression + " }}").render([])
 
 
+@pytest.mark.parametrize("variable", ["\ud800", {"\ud800": 1}, ["a", "\ud800"]])
+def test_a_text_without_utf_8_names_its_character(variable: Any):
+    with pytest.raises(UnicodeEncodeError, match=r"\\ud800.*surrogates not allowed"):
+        ChatTemplate("{{ x }}").render([], x=variable)
+
+
 FLOATS = """
 {{ 1.5 + 2.25e-3 }} {{ '2.5' | float }} {{ '2.75' | int }} {{ 2.345 | round(2) }} {{ 1500000 | filesizeformat }} {{ '%.2f|%E' % (1.5, 2.5) }}
 {{ '{:.1f}|{:G}|{:,.2f}|{:.3}|{}'.format(0.25, 1e-9, 1234.5, 1.25, 0.5) }} {{ [1.5] | tojson }}

@@ -26,6 +26,7 @@ from sdk.extension.pybindings.portable_lib import (
     _load_for_executorch_from_data_loader,
     _load_program_from_buffer,
 )
+from sdk.runtime import Runtime
 
 torch.manual_seed(0)
 
@@ -195,6 +196,16 @@ class TestExceptions:
             module.forward([X.to("meta")])
         with pytest.raises(kind, match="input 0: expected an integer that fits into 64 bits"):
             module.forward([-(2**63) - 1])
+
+    def test_a_path_with_a_null_character_is_not_the_path_before_it(self, program: bytes, tmp_path: Path) -> None:
+        model = tmp_path / "model.pte"
+        model.write_bytes(program)
+        longer = f"{model}\0.txt"
+        for arguments in ((longer,), (str(model), longer), (str(model), [longer])):
+            with pytest.raises(ValueError, match="null character"):
+                _load_for_executorch(*arguments)
+        with pytest.raises(ValueError, match="null character"):
+            Runtime.get().load_program(longer)
 
     def test_a_text_without_utf_8_names_its_character(self, program: bytes) -> None:
         with pytest.raises(UnicodeEncodeError, match=r"\\ud800.*surrogates not allowed"):

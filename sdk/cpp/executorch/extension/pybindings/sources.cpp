@@ -38,6 +38,10 @@ class SharedLoader final : public runtime::DataLoader {
 }  // namespace
 
 Source Source::path(std::string path) {
+  if (path.find('\0') != std::string::npos) {  // the system would open another file, whose name ends there
+    throw py::value_error("expected a path, found a text with a null character: " + std::string(path.c_str()) +
+                          "\\0...");
+  }
   Source source;
   source.name_ = std::move(path);
   return source;

@@ -47,6 +47,7 @@ void bind_chat_template(py::module_& m) {
             variables["add_generation_prompt"] = add_generation_prompt;
             const std::string json = py::module_::import("json")
                                          .attr("dumps")(variables, py::arg("ensure_ascii") = false)
+                                         .attr("encode")("utf-8")  // its error names a character without UTF-8
                                          .cast<std::string>();
             const LogCapture capture;
             auto text = self.render(json);
