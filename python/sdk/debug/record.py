@@ -42,11 +42,12 @@ def record_of(path: Path, program: DebuggedProgram, method: str) -> ETRecord:
 
 
 def rebuild(
-    program: DebuggedProgram, model: str, export_arguments: Sequence[str], method: str
+    program: DebuggedProgram, model: str, export_arguments: Sequence[str], method: str, inputs: Path | None
 ) -> tuple[ETRecord, Model]:
     """Exports the model again with the arguments of `python -m sdk.export`, and keeps the ETRecord.
 
-    If no argument chooses how to lower, the model is lowered to the backends of the program's delegates.
+    If no argument chooses how to lower, the model is lowered to the backends of the program's delegates; if neither an
+    argument nor the model's file has inputs, those in the file `inputs` are taken.
 
     Raises:
         CommandError: The model cannot be exported, or its program calls other operators.
@@ -57,7 +58,7 @@ def rebuild(
             given += ["--backend", name]
     options = arguments.parse([model, *given, "--no-verify"], "sdk debug: the arguments of sdk.export")
     with quiet(options.verbose, [], []):
-        loaded, session = _session(options)
+        loaded, session = _session(options, inputs)
         run_session(session, Progress())
     manager = session.get_executorch_program_manager()
     plans = {plan.name: plan for plan in manager.executorch_program.execution_plan}
@@ -73,9 +74,17 @@ def rebuild(
     return session.get_etrecord(), loaded
 
 
-def _session(options: arguments.Options) -> tuple[Model, Any]:
+def _session(options: arguments.Options, compared: Path | None) -> tuple[Model, Any]:
+    """The export. If nothing says with which inputs, `compared` is the file of those of the comparison."""
     model = load_model(options.model, options.methods)
-    inputs = example_inputs(model, options.inputs, options.inputs_file)
+    try:
+        inputs = example_inputs(model, options.inputs, options.inputs_file)
+    except CommandError as error:
+        if options.inputs or options.inputs_file is not None:
+            raise
+        if compared is None:
+            raise CommandError(f"{error} The arguments of sdk.export follow `--` here.") from error
+        inputs = example_inputs(model, (), compared)
     kind = scheme(options.quantize, options.backends) if options.quantize else None
     recipe = recipe_of(options.recipe, kind, options.backends, None, options.dtype)
     calibration = calibration_inputs(options, kind, model) if kind else None

@@ -85,7 +85,7 @@ def _record(options: Namespace, export: Sequence[str], program: DebuggedProgram)
             f"the model of '{program.path}' is unknown: pass it as in `sdk debug model.py:Net {program.path}`, "
             "or --etrecord with the ETRecord that was saved when it was exported"
         )
-    return rebuild(program, options.model, export, options.method)
+    return rebuild(program, options.model, export, options.method, options.inputs)
 
 
 def _cases_of(options: Namespace, program: DebuggedProgram) -> dict[str, list[list[Any]]]:

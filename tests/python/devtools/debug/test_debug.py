@@ -157,6 +157,22 @@ def test_the_model_is_exported_again(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "gives another program than" in capsys.readouterr().err
 
 
+def test_the_inputs_of_a_model_whose_file_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are those of the comparison, or those that follow `--`; the message says so."""
+    model, pte, inputs = f"{tmp_path / 'plain.py'}:build", tmp_path / "plain.pte", tmp_path / "x.pt"
+    (tmp_path / "plain.py").write_text(
+        "import torch\n\ndef build():\n    torch.manual_seed(0)\n    return torch.nn.Linear(8, 2)\n"
+    )
+    torch.save((torch.randn(1, 8),), inputs)
+    assert export_command([model, "-o", str(pte), "--no-verify", "--input", "1x8:float32"]) == 0
+    capsys.readouterr()
+    assert main([model, str(pte)]) == 2
+    assert "The arguments of sdk.export follow `--` here." in capsys.readouterr().err
+    assert main([model, str(pte), "--", "--input", "1x8:float32"]) == 0
+    assert main([model, str(pte), "--inputs", str(inputs)]) == 0
+    assert "error" not in capsys.readouterr().err
+
+
 def test_weights_that_are_random_are_named_as_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A class without a seed has other weights each time that it is built, so no difference is reported as a defect."""
     model, pte = tmp_path / "unseeded.py", tmp_path / "unseeded.pte"
