@@ -53,6 +53,25 @@ for _ in range(30):
     found += unread
 assert found == expected, (found, expected)
 """
+TOKENS = """
+import sys, torch, transformers
+from sdk.exir._serialize._program import deserialize_pte_binary
+from sdk.runtime import Runtime
+program = deserialize_pte_binary(open(sys.argv[2], "rb").read()).program
+(plan,) = (plan for plan in program.execution_plan if plan.name == "forward")
+assert {delegate.id for delegate in plan.delegates} == {"CoreMLBackend"}
+assert not {"aten::mm", "aten::bmm", "aten::_softmax"} & {operator.name for operator in plan.operators}
+model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).eval()
+method = Runtime.get().load_program(sys.argv[2], reference="coreml").load_method("forward")
+tokens = [5, 17, 33, 60, 8]
+for place in range(12):
+    found = torch.as_tensor(method.execute([torch.tensor([[tokens[place]]]), torch.tensor([place])])[0])[0, -1]
+    with torch.no_grad():
+        expected = model(torch.tensor([tokens[: place + 1]])).logits[0, -1]
+    torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-3)
+    if place + 1 == len(tokens):
+        tokens.append(int(expected.argmax()))
+"""
 # Optimum's own class, as its page calls it.
 ANSWER = """
 import sys, torch, transformers
@@ -90,6 +109,17 @@ def test_its_command_exports_llama(packages: Path, tmp_path: Path) -> None:
     command += ["--max_seq_len", "64", "--output_dir", str(output)]
     run(packages, "-m", "sdk.compat", *command)
     run(packages, "-c", GREEDY, model, output / "model.pte")
+
+
+def test_its_recipe_for_core_ml(packages: Path, tmp_path: Path) -> None:
+    """LO-04: the transformer is computed by Core ML's interpreter, one token a call, and continues a text as eager
+    does."""
+    model, output = tmp_path / "model", tmp_path / "output"
+    run(packages, "-c", MODEL, model)
+    command = ["optimum-cli", "export", "executorch", "--model", str(model), "--task", "text-generation"]
+    command += ["--recipe", "coreml_fp32_cpu", "--max_seq_len", "64", "--output_dir", str(output)]
+    run(packages, "-m", "sdk.compat", *command)
+    run(packages, "-c", TOKENS, model, output / "model.pte")
 
 
 def test_its_class_answers(packages: Path, tmp_path: Path) -> None:
