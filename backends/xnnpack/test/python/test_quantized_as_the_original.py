@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import nn
-from torch.export import ExportedProgram, export
+from torch.export import Dim, ExportedProgram, export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.utils import compute_error
 
@@ -122,3 +122,26 @@ def test_scales_and_zero_points_that_no_kernel_has(
     program = damaged(operator, position, value)
     with pytest.raises(ValueError, match="scales have to be finite" if position == 1 else "zero points of"):
         to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat=compat)])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        nn.Sequential(nn.Conv1d(3, 4, 3), nn.ReLU()),
+        nn.Sequential(nn.Conv1d(3, 4, 3), nn.BatchNorm1d(4), nn.Conv1d(4, 2, 1)),
+        nn.Linear(8, 5),
+    ],
+    ids=["convolution", "batch norm", "linear"],
+)
+def test_a_model_that_was_captured_with_one_batch_is_exported_with_any(model: nn.Module) -> None:
+    """The checks of the captured sizes do not stay in the quantised model."""
+    torch.manual_seed(0)
+    quantized = quantize(model, torch.randn(2, 3, 8))
+    batch = {0: Dim("batch", min=2, max=10)}
+    program = export(quantized, (torch.randn(2, 3, 8),), dynamic_shapes=(batch,), strict=True)
+    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    assert not get_non_lowered_nodes(edge.exported_program().graph)
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for count in (2, 7, 10):
+        x = torch.randn(count, 3, 8)
+        assert compute_error(quantized(x), torch.as_tensor(method.execute([x])[0])) > 40

@@ -33,6 +33,7 @@ from sdk.backends.quantizer.patterns import (
     PRODUCTS,
     TRANSPOSED,
     annotate_part,
+    drop_guards,
     propagate,
     turn_numbers_into_tensors,
 )
@@ -199,7 +200,9 @@ class XNNPACKQuantizer(Quantizer):
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Converts number operands to tensors, and unrolls recurrent layers. Changes and returns `model`."""
+        """Converts number operands to tensors, unrolls recurrent layers, and removes checks of the example's sizes.
+        Changes and returns `model`."""
+        drop_guards(model)
         if not any(config.is_qat for config in self._configs()):
             unroll(model)
         if self._has_static():
