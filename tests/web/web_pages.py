@@ -46,7 +46,7 @@ def served(folder: Path, headers: dict[str, str], others: Mapping[str, Path] | N
     """The address of a server of `folder`, the package and tests/data, and of `others` by their names."""
     folders = {"": folder, "package": PACKAGE, "data": DATA, **(others or {})}
     with serve.server(0, folders, headers) as found:
-        thread = threading.Thread(target=found.serve_forever)
+        thread = threading.Thread(target=found.serve_forever, daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{found.server_port}/"

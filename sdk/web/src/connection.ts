@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The way to a runtime: a worker, or a server in this thread.
-import { Carriers } from "./carriers.js";
+import type { Carriers } from "./carriers.js";
 import { isNode, startThread, type Thread } from "./environment.js";
 import { ExecuTorchError, fromPlain } from "./errors.js";
 import type { Source } from "./download.js";
@@ -26,13 +26,14 @@ interface Waiting {
   resolve(value: never): void;
   reject(error: ExecuTorchError): void;
   onPart: ((part: never) => void) | undefined;
+  carriers: Carriers | undefined;
+  stopListening: () => void;
 }
 
 export class Connection {
   private static readonly all = new Set<Connection>();
 
   private readonly waiting = new Map<number, Waiting>();
-  private readonly carriers = new Carriers();
   private readonly worker: Thread | undefined;
   private readonly server: Server | undefined;
   private next = 1;
@@ -46,7 +47,7 @@ export class Connection {
       this.worker.onMessage((reply) => this.receive(reply as Reply));
       this.worker.onError((error) => this.end(new ExecuTorchError("Internal", `the worker failed: ${error.message}`)));
     } else {
-      this.server = new Server((reply) => this.receive(reply));
+      this.server = new Server((reply) => this.receive(reply), /*sharesInputs=*/ true);
     }
     const { onLog: _, worker: __, ...settings } = options;
     this.started = this.call("start", [{ ...settings, wasm: this.wasm() }]);
@@ -78,7 +79,7 @@ export class Connection {
   }
 
   /** `onPart` receives what the call sends before its result: the progress of a download, or pieces of an answer. */
-  call<T>(name: string, args: unknown[], onPart?: (part: never) => void, signal?: AbortSignal, buffers: ArrayBuffer[] = []): Promise<T> {
+  call<T>(name: string, args: unknown[], onPart?: (part: never) => void, signal?: AbortSignal, carriers?: Carriers, buffers: ArrayBuffer[] = []): Promise<T> {
     if (this.ended !== undefined) {
       return Promise.reject(
         new ExecuTorchError("InvalidState", `the runtime ended earlier (${this.ended.message}): load the module again`),
@@ -90,9 +91,10 @@ export class Connection {
         reject(new ExecuTorchError("Cancelled", "the download was aborted"));
         return;
       }
-      this.waiting.set(id, { resolve, reject, onPart });
+      const abort = (): void => void this.call("abort", [id]).catch(() => {});
+      signal?.addEventListener("abort", abort);
+      this.waiting.set(id, { resolve, reject, onPart, carriers, stopListening: () => signal?.removeEventListener("abort", abort) });
       this.worker?.keepAlive(true);
-      signal?.addEventListener("abort", () => this.waiting.has(id) && void this.call("abort", [id]), { once: true });
       try {
         this.send({ id, call: name, args, buffers });
       } catch (error) {
@@ -102,11 +104,11 @@ export class Connection {
     });
   }
 
-  /** Calls with `values` after the other arguments. Their elements are copied. */
-  callWithValues<T>(name: string, args: unknown[], values: Plain[]): Promise<T> {
+  /** Calls with `values` as the last argument. The caller may change their elements as soon as this returns. */
+  callWithValues<T>(name: string, args: unknown[], values: Plain[], carriers: Carriers): Promise<T> {
     const buffers: ArrayBuffer[] = [];
-    const carried = this.worker === undefined ? values : values.map((value) => this.carriers.load(value, buffers));
-    return this.call<T>(name, [...args, carried], undefined, undefined, buffers);
+    const carried = this.worker === undefined ? values : values.map((value) => carriers.load(value, buffers));
+    return this.call<T>(name, [...args, carried], undefined, undefined, carriers, buffers);
   }
 
   private send(request: Request): void {
@@ -126,7 +128,7 @@ export class Connection {
       waiting.onPart?.(reply.part as never);
       return;
     }
-    this.carriers.put(reply.buffers);
+    waiting.carriers?.put(reply.buffers);
     this.remove(reply.id);
     if (!("error" in reply)) {
       waiting.resolve(reply.value as never);
@@ -139,6 +141,7 @@ export class Connection {
 
   /** A call was answered. A process of Node.js may end when none is waited for. */
   private remove(id: number): void {
+    this.waiting.get(id)?.stopListening();
     this.waiting.delete(id);
     if (this.waiting.size === 0) this.worker?.keepAlive(false);
   }
@@ -149,7 +152,10 @@ export class Connection {
     Connection.all.delete(this);
     this.worker?.stop();
     this.server?.stop();
-    for (const waiting of this.waiting.values()) waiting.reject(error);
+    for (const waiting of this.waiting.values()) {
+      waiting.stopListening();
+      waiting.reject(error);
+    }
     this.waiting.clear();
   }
 }

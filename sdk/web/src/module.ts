@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+import { Carriers } from "./carriers.js";
 import { Connection, CONNECTION_OPTIONS, resolveSource, type ConnectionOptions } from "./connection.js";
 import { DOWNLOAD_OPTIONS, type DownloadOptions, type Source } from "./download.js";
 import { checkOptions, ExecuTorchError } from "./errors.js";
@@ -21,6 +22,7 @@ const finalization = new FinalizationRegistry(({ connection, id }: { connection:
 /** A program: loaded by address, from bytes or from a file, and run in a worker of the page or in this thread of Node.js. */
 export class Module {
   private isDisposed = false;
+  private readonly carriers = new Carriers();
 
   private constructor(
     private readonly connection: Connection,
@@ -78,7 +80,7 @@ export class Module {
   async execute(method: string, inputs: Input | readonly Input[] = []): Promise<Output[]> {
     const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
     this.check();
-    const outputs = await this.connection.callWithValues<Plain[]>("execute", [this.id, method], all.map(toPlainValue));
+    const outputs = await this.connection.callWithValues<Plain[]>("execute", [this.id, method], all.map(toPlainValue), this.carriers);
     return outputs.map(fromPlainValue) as Output[];
   }
 

@@ -181,8 +181,8 @@ export class RuntimeModule {
     });
   }
 
-  /** Whether the results of a method's backends arrive later, such as those of a GPU. */
-  private isLater(method: string): boolean {
+  /** @internal Whether the results of a method's backends arrive later, such as those of a GPU. */
+  isLater(method: string): boolean {
     const known = this.later.get(method);
     if (known !== undefined) return known;
     const { backends } = this.getMethodMetadata(method);

@@ -93,7 +93,11 @@ export class Server {
   private readonly aborts = new Map<number, AbortController>();
   private next = 1;
 
-  constructor(private readonly post: Post) {}
+  /** `sharesInputs`: the caller may change the elements of an input when a call has returned and its run has not begun. */
+  constructor(
+    private readonly post: Post,
+    private readonly sharesInputs = false,
+  ) {}
 
   /** Answers a request; never throws. */
   async answer({ id, call, args, buffers = [] }: Request): Promise<void> {
@@ -172,8 +176,11 @@ export class Server {
     meta: (_id: number, module: number, method: string) => this.inTurn(module, (found) => toPlainMeta(found.getMethodMetadata(method))),
     loadMethod: (_id: number, module: number, method: string) => this.inTurn(module, (found) => found.loadMethodAsync(method)),
     unloadMethod: (_id: number, module: number, method: string) => this.inTurn(module, (found) => found.unloadMethod(method)),
-    execute: (_id: number, module: number, method: string, inputs: Plain[]) =>
-      this.inTurn(module, async (found) => (await found.executeAsync(method, inputs.map(fromPlainValue) as Input[])).map(toPlainValue)),
+    execute: (_id: number, module: number, method: string, inputs: Plain[]) => {
+      const isLater = this.turns.has(module) || this.module(module).isLater(method);
+      const values = (this.sharesInputs && isLater ? inputs.map(copyOf) : inputs).map(fromPlainValue) as Input[];
+      return this.inTurn(module, async (found) => (await found.executeAsync(method, values)).map(toPlainValue));
+    },
     image: (_id: number, _module: number, pixels: Pixels, options: ImageOptions) => toPlainValue(this.running().imageToTensor(pixels, options)),
     etdump: (_id: number, module: number) => this.inTurn(module, (found) => found.etdump()),
     free: (_id: number, module: number) =>
@@ -199,6 +206,10 @@ export class Server {
       this.llms.delete(llm);
     },
   };
+}
+
+function copyOf(plain: Plain): Plain {
+  return "tensor" in plain ? { tensor: { ...plain.tensor, data: plain.tensor.data.slice() } } : plain;
 }
 
 /** The memory of outputs, which moves to the page without a copy. */

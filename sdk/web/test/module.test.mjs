@@ -2,6 +2,7 @@
 // Module: programs from addresses, files and bytes, in a worker and in this thread, with progress and its end.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -138,26 +139,56 @@ test("inputs that go to the worker in memory that comes back stay the caller's",
   await plain.dispose();
 });
 
-test("memory for a message is used again, and there is no more than one call needs", async () => {
-  const { Carriers } = await import(new URL("../../../build/web-sources/esm/carriers.js", import.meta.url));
+test("the caller may change an input as soon as a call returns, also when the run begins later", async () => {
+  const module = await Module.load(read("corpus/add/model.pte"), { worker: false });
+  const calls = [1, 2, 3].map((value) => {
+    const input = new Tensor(new Float32Array(6).fill(value), [2, 3]);
+    const call = module.forward([input, Tensor.ones([2, 3])]);
+    input.data.fill(100);
+    return call;
+  });
+  assert.deepEqual((await Promise.all(calls)).map(([output]) => output.data[0]), [2, 3, 4]);
+  await module.dispose();
+});
+
+// The package has it inside another file.
+const carriersFile = new URL("../../../build/web-sources/esm/carriers.js", import.meta.url);
+const skip = existsSync(carriersFile) ? false : "sdk/web/build has not compiled the sources";
+
+test("buffers for messages are used again, and no more are kept than one call needs", { skip }, async () => {
+  const { Carriers } = await import(carriersFile);
   const carriers = new Carriers();
+  const types = new Map([[Uint8Array, 0], [BigInt64Array, 4], [Float32Array, 6], [Float64Array, 7]]);
   const carry = (data) => {
     const buffers = [];
-    const { tensor } = carriers.load({ tensor: { data, sizes: [data.length], type: 6, dimOrder: [0] } }, buffers);
+    const { tensor } = carriers.load({ tensor: { data, sizes: [data.length], type: types.get(data.constructor), dimOrder: [0] } }, buffers);
     assert.deepEqual(tensor.data, data);
-    return buffers;
+    return buffers[0];
   };
-  assert.deepEqual(carry(new Float32Array(1023)), []); // the message copies it
+  assert.equal(carry(new Float32Array(1023)), undefined); // the message clones it
   assert.deepEqual(carriers.load({ value: 3 }, []), { value: 3 });
-  const [first] = carry(new Float32Array(1024).fill(2));
-  const [second] = carry(new BigInt64Array(1000).fill(-3n)); // while the first is away
+  const first = carry(new Float32Array(1024).fill(2));
+  const second = carry(new BigInt64Array(1000).fill(-3n)); // while the first is away
   carriers.put([first, second]);
-  assert.deepEqual(carry(new Uint8Array(5000).fill(4)), [second]);
-  assert.deepEqual(carry(new Float64Array(512).fill(5)), [first]);
+  assert.equal(carry(new Uint8Array(5000).fill(4)), second);
+  assert.equal(carry(new Float64Array(512).fill(5)), first);
   carriers.put([first, second]);
-  const [large] = carry(new Float32Array(4000).fill(6)); // in place of the first
+  const large = carry(new Float32Array(4000).fill(6));
   carriers.put([large]);
-  assert.deepEqual([carry(new Float32Array(1024)), carry(new Float32Array(1024))], [[second], [large]]);
+  assert.equal(carry(new Float32Array(1024)), large);
+  const other = carry(new Float32Array(1024));
+  assert.ok(other !== first && other !== second);
+});
+
+test("classes have their names, and an aborted load of a runtime that ends is one error", async () => {
+  assert.deepEqual([et.Tensor.name, et.Module.name, et.LlmModule.name], ["Tensor", "Module", "LlmModule"]);
+  const abort = new AbortController();
+  const load = Module.load(`${address}/slow.pte`, { worker: true, threads: 2, signal: abort.signal });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const failed = assert.rejects(load, et.ExecuTorchError);
+  abort.abort();
+  et.shutdown();
+  await failed;
 });
 
 test("a process ends although its runtime has workers, from ES modules and from CommonJS", () => {

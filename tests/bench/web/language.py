@@ -29,12 +29,13 @@ class Page(Worker):
 
     def __init__(self, name: str, threads: int, programs: Path) -> None:
         self.name, self.threads, self.programs = name, threads, programs
-        self._stack = ExitStack()
         folders = {"models": programs, "peers": install_peers([PEER], "language-peers")}
-        address = self._stack.enter_context(served(Path(__file__).parent, serve.ISOLATION, folders))
-        self._page = self._stack.enter_context(browser())
-        self._page.timeout_s = 600
-        self._page.open(address + "language.html")
+        with ExitStack() as stack:
+            address = stack.enter_context(served(Path(__file__).parent, serve.ISOLATION, folders))
+            self._page = stack.enter_context(browser())
+            self._page.timeout_s = 600
+            self._page.open(address + "language.html")
+            self._stack = stack.pop_all()
 
     def ask(self, do: str, **request: object) -> dict[str, float]:
         try:
@@ -46,6 +47,8 @@ class Page(Worker):
                 answer = int(str(request["answer"]))
                 prompt = text_of(int(str(request["prompt"])), int(str(request["seed"])))
                 found = self._page.evaluate(f"measure({json.dumps(prompt)}, {answer})")
+                if found["pieces"] < 2 or found["promptTokens"] == 0:
+                    raise EngineError(f"{self.name}: expected {answer} tokens after a prompt, found {found}")
                 return {
                     "prefill": found["promptTokens"] / found["first"] * 1000,
                     "decode": (answer - 1) / found["rest"] * 1000,

@@ -7,6 +7,7 @@
  * microseconds. Here threads join a task while it is open. The caller computes the items that no thread has begun,
  * closes the task, and waits only for the threads that have joined. It makes a system call only if threads sleep. */
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <pthreadpool.h>
 #include <stdatomic.h>
@@ -46,11 +47,13 @@ enum {
 #define MOST_THREADS ((size_t)(kOneTurn / kOneInside))
 
 /* Returns at once if the word has changed; may return early. */
-static void sleep_at(pthreadpool_atomic_uint32_t* word, uint32_t value) {
+static void sleep_at(pthreadpool_atomic_uint32_t* word, uint32_t value, bool is_caller) {
 #if defined(__EMSCRIPTEN__)
-  /* Each call looks for threads that have failed and do not leave their task; it ends the caller then. */
-  (void)emscripten_futex_wait(word, value, /*max_wait_ms=*/100);
+  /* A thread that fails does not leave its task. In the thread that started the runtime, each call looks for such
+   * threads and then ends in an error. */
+  (void)emscripten_futex_wait(word, value, /*max_wait_ms=*/is_caller ? 100 : INFINITY);
 #else
+  (void)is_caller;
   (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
 #endif
 }
@@ -72,7 +75,7 @@ static uint32_t wait_for_turn(struct pthreadpool* pool, uint32_t last) {
   }
   while (TURN(word) == TURN(last)) {
     if (word & kThreadsSleep) {
-      sleep_at(&pool->command, word);
+      sleep_at(&pool->command, word, /*is_caller=*/false);
       word = pthreadpool_load_acquire_uint32_t(&pool->command);
     } else if (atomic_compare_exchange_weak_explicit(&pool->command, &word, word | kThreadsSleep, memory_order_acquire,
                                                      memory_order_acquire)) {
@@ -110,7 +113,7 @@ static void close_task(struct pthreadpool* pool) {
   if (INSIDE(word) != 0) {
     word = atomic_fetch_or_explicit(&pool->command, kLeaderSleeps, memory_order_acquire) | kLeaderSleeps;
     while (INSIDE(word) != 0) {
-      sleep_at(&pool->command, word);
+      sleep_at(&pool->command, word, /*is_caller=*/true);
       word = pthreadpool_load_acquire_uint32_t(&pool->command);
     }
   }

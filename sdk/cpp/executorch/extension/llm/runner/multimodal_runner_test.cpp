@@ -307,7 +307,8 @@ TEST_P(MultimodalRunnerTest, PromptsWithoutPictures) {
   EXPECT_EQ(inputs->front().get_tokens(), (std::vector<uint64_t>{'a' - ' ', 'b' - ' '}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest, ::testing::Values("llava", "gemma3", "smolvlm", "qwen2_5_vl", "voxtral"));
+INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest,
+                         ::testing::Values("llava", "gemma3", "smolvlm", "qwen2_5_vl", "voxtral"));
 INSTANTIATE_TEST_SUITE_P(Pictures, PicturePromptTest, ::testing::Values("llava", "gemma3", "smolvlm", "qwen2_5_vl"));
 
 TEST(MultimodalRunnerCreationTest, OtherPrograms) {
