@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from bench.environments import own_python
@@ -59,18 +60,21 @@ class LanguageModels:
         for model in self.models:
             gguf = gguf_of(model, self.folder)
             row = f"{model}, {threads} thread{'s' if threads > 1 else ''}"
-            workers = {name: self._worker(name, threads) for name in self.columns}
-            for name, worker in workers.items():
-                path = self._program(model, gguf) if name == "sdk" else gguf
-                self._ask(row, name, worker, "load", path=str(path), context=CONTEXT)
-                self._add(row, BYTES, name, float(path.stat().st_size))
-            for turn in range(rounds):
-                print(f"{row}, round {turn + 1} of {rounds}", file=sys.stderr, flush=True)
+            with ExitStack() as stack:
+                workers: dict[str, Worker] = {}
+                for name in self.columns:
+                    workers[name] = self._worker(name, threads)
+                    stack.callback(workers[name].close)
                 for name, worker in workers.items():
-                    self._ask(row, name, worker, "run", prompt=PROMPT, answer=ANSWER, seed=turn)
-            for name, worker in workers.items():
-                self._ask(row, name, worker, "memory")
-                worker.close()
+                    path = self._program(model, gguf) if name == "sdk" else gguf
+                    self._ask(row, name, worker, "load", path=str(path), context=CONTEXT)
+                    self._add(row, BYTES, name, float(path.stat().st_size))
+                for turn in range(rounds):
+                    print(f"{row}, round {turn + 1} of {rounds}", file=sys.stderr, flush=True)
+                    for name, worker in workers.items():
+                        self._ask(row, name, worker, "run", prompt=PROMPT, answer=ANSWER, seed=turn)
+                for name, worker in workers.items():
+                    self._ask(row, name, worker, "memory")
 
     def _add(self, row: str, figure: str, engine: str, value: float) -> None:
         self.results.setdefault(row, {}).setdefault(figure, {}).setdefault(engine, Series()).samples.append(value)
