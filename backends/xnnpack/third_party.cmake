@@ -22,6 +22,9 @@ macro(executorch_keep_lists_of_kernels)
     endif()
     file(STRINGS "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/.content-sha256" hash LIMIT_COUNT 1)
     set(kept "${EXECUTORCH_THIRD_PARTY_DIR}/.xnnpack-lists-${hash}")
+    foreach(text IN ITEMS real_python kept)
+      string(REPLACE "'" "'\\''" ${text} "${${text}}")  # they are between apostrophes in the script
+    endforeach()
     set(Python_EXECUTABLE "${CMAKE_BINARY_DIR}/third_party/xnnpack_python")
     configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kept_lists.sh.in" "${Python_EXECUTABLE}" @ONLY
       FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

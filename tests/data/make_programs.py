@@ -6,6 +6,7 @@ list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each k
 endless.pte: corpus/counter, which begins anew at its end and never comes to one.
 in_place.pte: corpus/no_planned_io, which uses its input where it lies, and gives it as its first output, too.
 dynamic_sizes/model.pte: x + y of the sizes (n, 3), n from 3 to 8. It says so, which programs of the corpus do not.
+two_outputs.pte: x + 1 and 2 x of the sizes (2, 3), both without planned memory.
 shared_state.pte: the methods `add` and `mul` of one count, which starts at 1; each returns the new count.
 """
 
@@ -70,6 +71,16 @@ def dynamic_sizes() -> None:
     (FOLDER / "dynamic_sizes/model.pte").write_bytes(to_edge(exported).to_executorch().buffer)
 
 
+def two_outputs() -> None:
+    class Two(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return x + 1, x * 2
+
+    config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_output=False))
+    exported = torch.export.export(Two(), (torch.ones(2, 3),))
+    (FOLDER / "two_outputs.pte").write_bytes(to_edge(exported).to_executorch(config).buffer)
+
+
 class Counter(torch.nn.Module):
     def __init__(self, operation: Any, start: float) -> None:
         super().__init__()
@@ -98,3 +109,4 @@ if __name__ == "__main__":
     list_outputs()
     endless()
     in_place()
+    two_outputs()

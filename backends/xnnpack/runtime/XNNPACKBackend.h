@@ -30,8 +30,9 @@ const char packed_cache_path_option_key[] = "packed_cache_path";
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
 /// bool, true by default: whether convolutions may keep filters that Winograd's algorithm has transformed, which are up
-/// to four times as large. If false, filters are transformed in each execution if they would be larger than the image
-/// and the result. An option of the backend, or of one load.
+/// to four times as large. If false, filters are transformed in each execution if that saves more numbers than the
+/// image and the result have, which is what processors other than 64-bit Arm always do. An option of the backend, or of
+/// one load.
 const char keep_transformed_filters_option_key[] = "keep_transformed_filters";
 
 /// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.

@@ -65,7 +65,9 @@ std::optional<WinogradChoice> choose_winograd(const Convolution& convolution, co
       consider(form, true, transforms + std::max(gemm, loading(values)));
       consider(form, false, transforms + in_run);
     } else {
-      consider(form, (values - kWinogradTaps) * from * to <= pixels * (from + to), transforms + in_run);
+      const auto stride = static_cast<double>(convolution.window.stride_height);
+      const double image_and_result = pixels * (stride * stride * from + to);
+      consider(form, (values - kWinogradTaps) * from * to <= image_and_result, transforms + in_run);
     }
   }
   return best;

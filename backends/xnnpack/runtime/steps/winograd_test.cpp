@@ -270,6 +270,8 @@ TEST_F(Winograd, KeepsOnlySmallFiltersIfTheUserSaysSo) {
   EXPECT_EQ(words(choice(costs, 64, 64, 56)), "4x4/1, kept");
   EXPECT_EQ(words(choice(costs, 128, 128, 28)), "4x4/1");
   EXPECT_EQ(words(choice(costs, 512, 512, 7)), "4x4/1");
+  EXPECT_EQ(words(choice(costs, 64, 128, 56, 2)), "4x4/2, kept")
+      << "221,184 additional numbers, 301,056 in image and result";
   EXPECT_EQ(words(choice(costs, 256, 512, 14, 2)), "direct") << "the filters' transform takes as long as four tiles";
   const Case it(convolution(64, 64));
   for (const bool keeps : {true, false}) {

@@ -54,6 +54,40 @@ Error check_not_null(const std::vector<EValue>& values, const char* what) {
   return Error::Ok;
 }
 
+/// Whether `output_value` may be the memory of an output.
+Error check_output(const Method& method, const char* method_name, const EValue& output_value, size_t output_index) {
+  ET_CHECK_OR_RETURN_ERROR(output_index < method.outputs_size(), InvalidArgument,
+                           "method '%s' has %zu outputs, there is no output %zu", method_name, method.outputs_size(),
+                           output_index);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(output_value, "output", output_index));
+  ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidArgument, "output %zu: expected a tensor, found %s",
+                           output_index, tag_to_string(output_value.tag));
+  const auto info = method.method_meta().output_tensor_meta(output_index);
+  ET_CHECK_OR_RETURN_ERROR(info.ok(), InvalidArgument, "output %zu of method '%s' is not a tensor", output_index,
+                           method_name);
+  ET_CHECK_OR_RETURN_ERROR(!info->is_memory_planned(), InvalidArgument,
+                           "output %zu of method '%s' was memory-planned at export and cannot be replaced; export with "
+                           "MemoryPlanningPass(alloc_graph_output=False)",
+                           output_index, method_name);
+  const executorch::aten::Tensor& tensor = output_value.toTensor();
+  const bool same_sizes =
+      std::equal(tensor.sizes().begin(), tensor.sizes().end(), info->sizes().begin(), info->sizes().end());
+  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
+                           "output %zu of method '%s': expected %s of sizes %s, found %s of sizes %s", output_index,
+                           method_name, runtime::toString(info->scalar_type()),
+                           runtime::tensor_shape_to_c_string(info->sizes()).data(),
+                           runtime::toString(tensor.scalar_type()),
+                           runtime::tensor_shape_to_c_string(
+                               Span<const executorch::aten::SizesType>(tensor.sizes().data(), tensor.sizes().size()))
+                               .data());
+  return Error::Ok;
+}
+
+Error put_output(Method& method, const EValue& output_value, size_t output_index) {
+  const executorch::aten::Tensor& tensor = output_value.toTensor();
+  return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
+}
+
 }  // namespace
 
 Error Module::LoadedMethod::provide_unplanned_outputs(size_t max_bytes) {
@@ -230,31 +264,8 @@ Error Module::set_output(const std::string& method_name, EValue output_value, si
     return loaded.error();
   }
   Method& method = *loaded.get()->method;
-  ET_CHECK_OR_RETURN_ERROR(output_index < method.outputs_size(), InvalidArgument,
-                           "method '%s' has %zu outputs, there is no output %zu", method_name.c_str(),
-                           method.outputs_size(), output_index);
-  ET_CHECK_OK_OR_RETURN_ERROR(check_not_null(output_value, "output", output_index));
-  ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidArgument, "output %zu: expected a tensor, found %s",
-                           output_index, tag_to_string(output_value.tag));
-  const auto info = method.method_meta().output_tensor_meta(output_index);
-  ET_CHECK_OR_RETURN_ERROR(info.ok(), InvalidArgument, "output %zu of method '%s' is not a tensor", output_index,
-                           method_name.c_str());
-  ET_CHECK_OR_RETURN_ERROR(!info->is_memory_planned(), InvalidArgument,
-                           "output %zu of method '%s' was memory-planned at export and cannot be replaced; export with "
-                           "MemoryPlanningPass(alloc_graph_output=False)",
-                           output_index, method_name.c_str());
-  const executorch::aten::Tensor& tensor = output_value.toTensor();
-  const bool same_sizes =
-      std::equal(tensor.sizes().begin(), tensor.sizes().end(), info->sizes().begin(), info->sizes().end());
-  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
-                           "output %zu of method '%s': expected %s of sizes %s, found %s of sizes %s", output_index,
-                           method_name.c_str(), runtime::toString(info->scalar_type()),
-                           runtime::tensor_shape_to_c_string(info->sizes()).data(),
-                           runtime::toString(tensor.scalar_type()),
-                           runtime::tensor_shape_to_c_string(
-                               Span<const executorch::aten::SizesType>(tensor.sizes().data(), tensor.sizes().size()))
-                               .data());
-  return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_output(method, method_name.c_str(), output_value, output_index));
+  return put_output(method, output_value, output_index);
 }
 
 Error Module::set_outputs(const std::string& method_name, const std::vector<EValue>& output_values) {
@@ -262,11 +273,16 @@ Error Module::set_outputs(const std::string& method_name, const std::vector<EVal
   if (!loaded.ok()) {
     return loaded.error();
   }
-  const size_t count = loaded.get()->method->outputs_size();
+  Method& method = *loaded.get()->method;
+  const size_t count = method.outputs_size();
   ET_CHECK_OR_RETURN_ERROR(output_values.size() == count, InvalidArgument, "method '%s' has %zu outputs, found %zu",
                            method_name.c_str(), count, output_values.size());
+  // All are checked first: after an error, no output is in memory that the caller might free.
   for (size_t i = 0; i < count; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(set_output(method_name, output_values[i], i));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_output(method, method_name.c_str(), output_values[i], i));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(put_output(method, output_values[i], i));
   }
   return Error::Ok;
 }

@@ -238,6 +238,24 @@ TEST(ModuleTest, OutputsOutsideThePlan) {
   EXPECT_EQ(planned.set_output(three), Error::InvalidArgument) << "memory-planned";
 }
 
+// The caller may free all of them after the error.
+TEST(ModuleTest, OutputsThatAreRefusedStayOutOfTheMethod) {
+  Module module(corpus("../two_outputs.pte"));
+  const auto input = filled(3), good = zeros({2, 3});
+  EXPECT_EQ(module.set_outputs({good, TensorPtr()}), Error::InvalidArgument);
+  EXPECT_EQ(module.set_outputs({good, zeros({3, 2})}), Error::InvalidArgument);
+  const auto outputs = module.forward(input);
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_THAT(values(outputs->at(0)), testing::Each(4));
+  EXPECT_THAT(values(outputs->at(1)), testing::Each(6));
+  EXPECT_THAT(values(*good), testing::Each(0));
+  const auto other = zeros({2, 3});
+  ASSERT_EQ(module.set_outputs({good, other}), Error::Ok);
+  ASSERT_TRUE(module.forward(input).ok());
+  EXPECT_THAT(values(*good), testing::Each(4));
+  EXPECT_THAT(values(*other), testing::Each(6));
+}
+
 TEST(ModuleTest, StateStaysInTheModule) {
   Module module(corpus("counter/model.pte"));
   for (int call = 0; call < 3; ++call) {

@@ -89,6 +89,8 @@ Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
   ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
                            "Input %zu was given, method '%s' has %zu inputs", input_idx, plan_->name()->c_str(),
                            inputs_size());
+  ET_CHECK_OR_RETURN_ERROR(!internal::is_null_pointer(input_evalue), InvalidArgument,
+                           "Input %zu is a null pointer: expected a value, or None", input_idx);
   const int32_t index = input_index(input_idx);
   const auto type = plan_->values()->Get(static_cast<uint32_t>(index))->val_type();
   if (type == KernelTypes::Tensor) {

@@ -83,7 +83,7 @@ TEST(TensorImplTest, ATensorOfTooHighARankHasNothingToRead) {
   SizesType sizes[17];
   std::fill(std::begin(sizes), std::end(sizes), 1);
   float data = 1;
-  TensorImpl impl(ScalarType::Float, 17, sizes, &data, nullptr, nullptr, TensorShapeDynamism::DYNAMIC_BOUND);
+  TensorImpl impl(ScalarType::Float, 17, sizes, &data, nullptr, nullptr, TensorShapeDynamism::DYNAMIC_UNBOUND);
   EXPECT_EQ(impl.scalar_type(), ScalarType::Undefined);
   EXPECT_EQ(impl.dim(), 1);
   EXPECT_EQ(impl.numel(), 0);
