@@ -189,7 +189,7 @@ def test_pictures_that_cannot_be_used(seeing: tuple[Any, str]) -> None:
     wrong: list[tuple[Any, str]] = [
         (picture(201, 1), "expected a side that is at most 200 times the other"),
         (picture(12, 16).astype(np.float32), "16 x 12 pixels; expected sides that are multiples of 8"),
-        (np.zeros((1, 16, 16), np.uint8), r"4n\+0, 3, 4, 4\), found \(16, 1, 4, 4\)"),
+        (np.zeros((1, 16, 16), np.uint8), r"4n, 3, 4, 4\), found \(16, 1, 4, 4\)"),
         (np.zeros((3, 8, 512), np.float32), "'vision_encoder' takes"),
     ]
     for pixels, message in wrong:
