@@ -73,7 +73,7 @@ def linear() -> Iterator[tuple[str, Call, str, list[Call]]]:
 
 
 def matmul() -> Iterator[tuple[str, Call, str, list[Call]]]:
-    """Yields four products of matrices of 64 x 64, the second as it is or transposed."""
+    """Yields four 64 x 64 matrix multiplications, with the second operand plain and transposed."""
     x, y, result = int8(4, 64, 64), int8(4, 64, 64), int8(4, 64, 64)
     floats = result.float()
     for transposed in (False, True):
@@ -170,7 +170,8 @@ def normalisations() -> Iterator[tuple[str, Call, str, list[Call]]]:
 
 
 def instructions(call: Call, runner: str, folder: Path) -> int:
-    """Returns the instructions of one call: two of those of a process that makes three, less one that makes one."""
+    """Returns the instructions of one call: half of the difference between a process that makes three calls and one
+    that makes one."""
     names = {argument.name for argument in call.operator._schema.arguments}
     arguments = {name: value for name, value in call.arguments.items() if name in names}
     program = build(call.operator, arguments, [OutputSpec.like(each) for each in call.results])

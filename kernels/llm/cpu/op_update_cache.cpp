@@ -37,18 +37,18 @@ size_t position_bytes(const Tensor& cache) {
   return static_cast<size_t>(cache.size(2) * cache.size(3)) * static_cast<size_t>(cache.element_size());
 }
 
-// Whether `indices` says for each position of each batch of `value` a position of the cache.
+// Whether `indices` gives a valid cache position for each position of each batch of `value`.
 bool check_indices(KernelRuntimeContext& ctx, const char* op, const Tensor& value, const Tensor& cache,
                    const Tensor& indices) {
-  ET_KERNEL_CHECK_MSG(ctx,
-                      indices.scalar_type() == ScalarType::Long && indices.dim() == 2 &&
-                          indices.size(0) == value.size(0) && indices.size(1) == value.size(1) &&
-                          tensor_is_default_dim_order(indices),
-                      InvalidArgument, false,
-                      "%s: indices must be int64 of shape (%zd, %zd), a position for each of what is written; found %s "
-                      "with %zd dimensions",
-                      op, static_cast<ssize_t>(value.size(0)), static_cast<ssize_t>(value.size(1)),
-                      toString(indices.scalar_type()), static_cast<ssize_t>(indices.dim()));
+  ET_KERNEL_CHECK_MSG(
+      ctx,
+      indices.scalar_type() == ScalarType::Long && indices.dim() == 2 && indices.size(0) == value.size(0) &&
+          indices.size(1) == value.size(1) && tensor_is_default_dim_order(indices),
+      InvalidArgument, false,
+      "%s: indices must be int64 of shape (%zd, %zd), one cache position for each written position; found %s "
+      "with %zd dimensions",
+      op, static_cast<ssize_t>(value.size(0)), static_cast<ssize_t>(value.size(1)), toString(indices.scalar_type()),
+      static_cast<ssize_t>(indices.dim()));
   const int64_t* positions = indices.const_data_ptr<int64_t>();
   for (ssize_t i = 0; i < indices.numel(); ++i) {
     ET_KERNEL_CHECK_MSG(ctx, positions[i] >= 0 && positions[i] < cache.size(1), InvalidArgument, false,

@@ -83,7 +83,7 @@ def test_help_describes_every_command(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.slow
 def test_core_fits() -> None:
-    """The least that loads, verifies and runs a program; tests/baremetal looks at the one for a Cortex-M4."""
+    """The smallest build that loads, verifies and runs a program; tests/baremetal checks the one for a Cortex-M4."""
     sys.path.insert(0, str(REPOSITORY / "tests"))
     from bench.size import TARGETS, measure, report
 
@@ -93,7 +93,7 @@ def test_core_fits() -> None:
 
 @pytest.mark.slow
 def test_sb01_sb05_selective_builds_fit() -> None:
-    """Builds for an `add` model and for MobileNetV2, both in float32, weigh no more than they may."""
+    """Builds for an `add` model and for MobileNetV2, both in float32, stay within their size limits."""
     sys.path.insert(0, str(REPOSITORY / "tests"))
     from bench.size import SELECTIVE, selective_problems
 

@@ -40,7 +40,7 @@ def load(package: str = "sdk") -> None:
 
 
 def _lower_a_model(package: str) -> None:
-    """Imports what lowering imports when it is first needed."""
+    """Lowers a small model, so that everything that lowering imports is imported."""
     import torch
 
     from zoo.libraries.examine import BACKENDS, lower
@@ -189,7 +189,7 @@ def main() -> int:
 
 
 def report(result: dict[str, Any]) -> bool:
-    """Prints the result on a line; whether it failed."""
+    """Prints the result on one line; returns whether it failed."""
     from zoo.libraries.examine import Result
 
     known = Result.read(result)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models in half precision, lowered to XNNPACK.
 
-Tolerance: PyTorch eager computes each operator in float32 and rounds the result to half, with an error of 2^-11 of it;
-so does XNNPACK, in another order. After a few operators in sequence the errors add up: 2^-9 of the largest result.
+Tolerance: PyTorch eager computes each operator in float32 and rounds the result to half, with a relative error of
+2^-11; so does XNNPACK, in another order. After a few operators in sequence the errors add up: 2^-9 of the largest result.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ def test_a_transformer_is_one_delegate() -> None:
 
 @pytest.mark.parametrize("granularity", [PerGroup(32), PerAxis(0)], ids=str)
 def test_weights_of_four_bits(granularity: PerGroup | PerAxis) -> None:
-    """XNN-11: halves are quantised row by row, and products of integers are halves again. The scales of rows are halves
-    in eager mode and float32 in the kernels, those of groups bfloat16. The error is below 1 % of a result."""
+    """XNN-11: float16 inputs are quantised per row; results of the int8 GEMM are converted back to float16. Scales per row
+    are float16 in eager mode and float32 in the kernels; scales per group are bfloat16. The error is below 1 % of a
+    result."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).eval().half()
     quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=granularity))

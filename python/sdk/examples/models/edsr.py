@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""EDSR: pictures of twice the size."""
+"""EDSR: super-resolution, pictures of twice the size."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class ProgramBuilder {
   int32_t optional_tensor_list(const std::vector<int32_t>& items);
   int32_t bool_list(const std::vector<uint8_t>& items);
   int32_t double_list(const std::vector<double>& items);
-  /// A union value without a change, for types that do not exist.
+  /// Adds a union value as given, so that tests can use types that do not exist.
   int32_t value(fb::KernelTypes type, flatbuffers::Offset<void> table);
 
   int32_t op(const std::string& name, const std::string& overload);
@@ -94,7 +94,7 @@ class ProgramBuilder {
   /// Inline constants from index 1 on; index 0 is reserved.
   std::vector<std::vector<uint8_t>> constants;
   std::vector<std::string> names = {"forward"};
-  /// Six numbers an entry, see program.fbs.
+  /// Six numbers for each entry, see program.fbs.
   std::optional<std::vector<int32_t>> dynamic_sizes;
   /// The memory_id of the state that methods share.
   uint32_t shared_buffer = 0;
@@ -107,7 +107,7 @@ class ProgramBuilder {
   /// Where initial values start in `mutable_segment`; entry 0 is reserved.
   std::vector<uint64_t> mutable_offsets;
   uint32_t mutable_segment = 0;
-  /// Of the schema; a newer release may write a higher one.
+  /// The version of the schema; a newer release may write a higher one.
   uint32_t version = 0;
   /// Where constants start in `constant_segment`; entry 0 is reserved. Not together with `constants`.
   std::vector<uint64_t> constant_offsets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for a header of Qualcomm's SDK in tests: QnnTypes.h says what that means.
+// Stands in for a header of Qualcomm's SDK in tests: QnnTypes.h says what that means.
 #pragma once
 
 #include "QnnTypes.h"
@@ -11,7 +11,7 @@ struct QnnDevice_Config_t;
 #define QNN_INTERFACE_VER_NAME v2_29
 #define QNN_INTERFACE_VER_TYPE QnnInterface_StandIn_t
 
-// The parameters are Qualcomm's: the pages of the functions.
+// Parameters as in Qualcomm's reference pages of these functions.
 typedef struct {
   Qnn_ErrorHandle_t (*backendCreate)(Qnn_LogHandle_t logger, const QnnBackend_Config_t** config,
                                      Qnn_BackendHandle_t* backend);
