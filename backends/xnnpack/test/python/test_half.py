@@ -2,7 +2,8 @@
 """Models in half precision, lowered to XNNPACK.
 
 Tolerance: PyTorch eager computes each operator in float32 and rounds the result to half, with a relative error of
-2^-11; so does XNNPACK, in another order. After a few operators in sequence the errors add up: 2^-9 of the largest result.
+2^-11; so does XNNPACK, in another order. After a few operators in sequence the errors add up: 2^-9 of the largest
+result.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ def test_a_transformer_is_one_delegate() -> None:
 
 @pytest.mark.parametrize("granularity", [PerGroup(32), PerAxis(0)], ids=str)
 def test_weights_of_four_bits(granularity: PerGroup | PerAxis) -> None:
-    """XNN-11: float16 inputs are quantised per row; results of the int8 GEMM are converted back to float16. Scales per row
-    are float16 in eager mode and float32 in the kernels; scales per group are bfloat16. The error is below 1 % of a
+    """XNN-11: float16 inputs are quantised per row; results of the int8 GEMM are converted back to float16. Scales per
+    row are float16 in eager mode and float32 in the kernels; scales per group are bfloat16. The error is below 1 % of a
     result."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).eval().half()
