@@ -32,8 +32,11 @@ std::unique_ptr<TextEmbedder> open(const std::string& model_path, const std::opt
 }
 
 py::array_t<float> embed(TextEmbedder& self, const Text& text, bool truncate) {
+  const auto* const tokens = std::get_if<std::vector<uint64_t>>(&text);
+  if (tokens != nullptr && truncate) {
+    throw py::value_error("truncate=True is for texts; tokens are taken as they are: leave some out before the call");
+  }
   const std::vector<float> found = unwrap("the text cannot be embedded", [&] {
-    const auto* const tokens = std::get_if<std::vector<uint64_t>>(&text);
     return tokens == nullptr ? self.embed(std::get<std::string>(text), truncate) : self.embed_tokens(*tokens);
   });
   return py::array_t<float>(static_cast<py::ssize_t>(found.size()), found.data());
@@ -44,9 +47,9 @@ py::array_t<float> embed(TextEmbedder& self, const Text& text, bool truncate) {
 void bind_embedder(py::module_& m) {
   py::class_<TextEmbedder>(m, "TextEmbedder", "Turns texts into vectors with a program of `sdk llm embedder`.")
       .def(py::init(&open), py::arg("model_path"), py::arg("tokenizer_path") = py::none())
-      .def(
-          "embed", &embed, py::arg("text"), py::arg("truncate") = false,
-          "The vector of a text or of tokens: float32 [dim]. `truncate` leaves out the end of a text that is too long.")
+      .def("embed", &embed, py::arg("text"), py::arg("truncate") = false,
+           "The vector of a text, or of tokens as `encode` gives them: float32 [dim]. `truncate` leaves out the end of "
+           "a text that is too long; tokens do not have it. A call during that of another thread is an error.")
       .def(
           "encode",
           [](TextEmbedder& self, const std::string& text, bool truncate) {

@@ -7,6 +7,7 @@
 
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 
@@ -23,6 +24,7 @@ using runtime::Result;
 namespace {
 
 constexpr const char* kEmbedMethod = "embed";
+constexpr const char* kBusy = "another thread computes a vector: wait for its end, or use another embedder";
 
 /// The tokens that a method without inputs returns; none if the program lacks it.
 Result<std::vector<uint64_t>> tokens_of(Module& module, const std::string& method, int64_t vocabulary) {
@@ -41,13 +43,21 @@ Result<std::vector<uint64_t>> tokens_of(Module& module, const std::string& metho
 
 }  // namespace
 
+Result<std::unique_ptr<TextEmbedder>> TextEmbedder::create(std::unique_ptr<Module> module) {
+  ET_CHECK_OR_RETURN_ERROR(module != nullptr, InvalidArgument, "there is no module: null was passed");
+  ET_ASSIGN_OR_RETURN(tokenizer, load_embedded_tokenizer(*module));
+  return create(std::move(module), std::move(tokenizer));
+}
+
+Result<std::unique_ptr<TextEmbedder>> TextEmbedder::create(const std::string& model_path) {
+  return create(std::make_unique<Module>(model_path, Module::LoadMode::MmapUseMlockIgnoreErrors));
+}
+
 Result<std::unique_ptr<TextEmbedder>> TextEmbedder::create(std::unique_ptr<Module> module,
                                                            std::unique_ptr<tokenizers::Tokenizer> tokenizer) {
   ET_CHECK_OR_RETURN_ERROR(module != nullptr, InvalidArgument, "there is no module: null was passed");
-  if (tokenizer == nullptr) {
-    ET_ASSIGN_OR_RETURN(inside, load_embedded_tokenizer(*module));
-    tokenizer = std::move(inside);
-  }
+  ET_CHECK_OR_RETURN_ERROR(tokenizer != nullptr && tokenizer->is_loaded(), InvalidArgument, "there is no tokenizer: %s",
+                           tokenizer != nullptr ? "it is not loaded" : tokenizers::last_error_message());
   std::unique_ptr<TextEmbedder> made(new TextEmbedder(std::move(module), std::move(tokenizer)));
   ET_CHECK_OK_OR_RETURN_ERROR(made->read_program());
   return made;
@@ -97,11 +107,23 @@ Result<std::vector<uint64_t>> TextEmbedder::encode(const std::string& text, bool
 }
 
 Result<std::vector<float>> TextEmbedder::embed(const std::string& text, bool truncate) {
+  const internal::OneCall call(busy_, kBusy);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
   ET_ASSIGN_OR_RETURN(tokens, encode(text, truncate));
-  return embed_tokens(tokens);
+  return run(tokens);
 }
 
 Result<std::vector<float>> TextEmbedder::embed_tokens(const std::vector<uint64_t>& tokens) {
+  const internal::OneCall call(busy_, kBusy);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
+  return run(tokens);
+}
+
+Result<std::vector<float>> TextEmbedder::run(const std::vector<uint64_t>& tokens) {
   ET_CHECK_OR_RETURN_ERROR(!tokens.empty() && tokens.size() <= static_cast<size_t>(max_tokens_), InvalidArgument,
                            "expected from 1 to %" PRId64 " tokens, found %zu", max_tokens_, tokens.size());
   const auto vocabulary = static_cast<uint64_t>(tokenizer_->vocab_size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,20 +25,23 @@ namespace llm {
 ///   get_suffix_tokens  tokens lacks the method
 class TextEmbedder final {
  public:
-  /// `tokenizer`: null takes the one in the program. Errors of loading; InvalidProgram, after a log line, for a program
-  /// that has no such method; NotFound without a tokenizer.
+  /// With the tokenizer in the program. Errors of loading; InvalidProgram, after a log line, for a program that has no
+  /// such method; NotFound without a tokenizer.
+  static runtime::Result<std::unique_ptr<TextEmbedder>> create(std::unique_ptr<Module> module);
+  static runtime::Result<std::unique_ptr<TextEmbedder>> create(const std::string& model_path);
+  /// With another tokenizer. InvalidArgument, after a log line, for one that is null or not loaded.
   static runtime::Result<std::unique_ptr<TextEmbedder>> create(std::unique_ptr<Module> module,
-                                                               std::unique_ptr<tokenizers::Tokenizer> tokenizer = {});
+                                                               std::unique_ptr<tokenizers::Tokenizer> tokenizer);
   static runtime::Result<std::unique_ptr<TextEmbedder>> create(const std::string& model_path,
-                                                               std::unique_ptr<tokenizers::Tokenizer> tokenizer = {});
+                                                               std::unique_ptr<tokenizers::Tokenizer> tokenizer);
 
   /// The tokens of a text, with those that belong before and after it. InvalidArgument, after a log line, if they are
   /// more than max_tokens(), unless `truncate` says to leave out the end of the text.
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, bool truncate = false) const;
-  /// The vector of a text, dim() numbers. Errors: those of encode() and of the program.
+  /// The vector of a text, dim() numbers. Errors: those of encode() and embed_tokens().
   runtime::Result<std::vector<float>> embed(const std::string& text, bool truncate = false);
   /// The vector of tokens. InvalidArgument, after a log line, for no tokens, too many, or one that the tokenizer does
-  /// not have.
+  /// not have; InvalidState while another thread computes one; the errors of the program.
   runtime::Result<std::vector<float>> embed_tokens(const std::vector<uint64_t>& tokens);
 
   int64_t dim() const { return dim_; }
@@ -47,6 +51,7 @@ class TextEmbedder final {
   TextEmbedder(std::unique_ptr<Module> module, std::unique_ptr<tokenizers::Tokenizer> tokenizer)
       : module_(std::move(module)), tokenizer_(std::move(tokenizer)) {}
   runtime::Error read_program();
+  runtime::Result<std::vector<float>> run(const std::vector<uint64_t>& tokens);
 
   std::unique_ptr<Module> module_;  // outlives the tokenizer, which may lie in its program
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
@@ -54,6 +59,7 @@ class TextEmbedder final {
   std::vector<uint64_t> suffix_;
   int64_t dim_ = 0;
   int64_t max_tokens_ = 0;
+  std::atomic<bool> busy_{false};
 };
 
 }  // namespace llm

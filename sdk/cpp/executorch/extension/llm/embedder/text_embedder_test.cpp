@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include <executorch/runtime/platform/runtime.h>
 
@@ -70,6 +73,62 @@ TEST_F(TextEmbedderTest, TokensThatCannotBeUsed) {
   EXPECT_EQ(embedder_->embed_tokens(std::vector<uint64_t>(13, 2)).error(), Error::InvalidArgument);
   EXPECT_EQ(embedder_->embed_tokens({UINT64_MAX}).error(), Error::InvalidArgument);
   EXPECT_TRUE(embedder_->embed_tokens({2}).ok());
+}
+
+/// Every text is the token 2; `on_encode` runs in encode().
+class OneToken final : public tokenizers::Tokenizer {
+ public:
+  explicit OneToken(bool loaded) {
+    initialized_ = loaded;
+    vocab_size_ = 40;
+  }
+  tokenizers::Error load(const std::string&) override { return tokenizers::Error::Ok; }
+  tokenizers::Result<std::string> id_to_piece(uint64_t) const override { return std::string("a"); }
+  tokenizers::Result<uint64_t> piece_to_id(const std::string&) const override { return uint64_t{2}; }
+  tokenizers::Result<std::vector<uint64_t>> encode(const std::string&, int8_t, int8_t) const override {
+    if (on_encode) {
+      on_encode();
+    }
+    return std::vector<uint64_t>{2};
+  }
+  tokenizers::Result<std::string> decode(uint64_t, uint64_t token, bool) const override { return id_to_piece(token); }
+  std::optional<uint64_t> bos_id() const override { return std::nullopt; }
+  std::optional<uint64_t> eos_id() const override { return std::nullopt; }
+
+  std::function<void()> on_encode;
+};
+
+/// A second thread begins a call in the middle of the first one's.
+TEST_F(TextEmbedderTest, OneCallAtATime) {
+  auto tokenizer = std::make_unique<OneToken>(true);
+  OneToken& hook = *tokenizer;
+  auto made = TextEmbedder::create(data("embedder.pte"), std::move(tokenizer));
+  ASSERT_TRUE(made.ok());
+  TextEmbedder& embedder = **made;
+  const auto before = embedder.embed("a");
+  ASSERT_TRUE(before.ok());
+  std::vector<Error> errors;
+  hook.on_encode = [&] {
+    std::thread other([&] {
+      errors.push_back(embedder.embed_tokens({4}).error());
+      errors.push_back(embedder.embed("a").error());
+    });
+    other.join();
+  };
+  const auto vector = embedder.embed("a");
+  hook.on_encode = nullptr;
+  EXPECT_EQ(errors, std::vector<Error>(2, Error::InvalidState));
+  ASSERT_TRUE(vector.ok());
+  EXPECT_EQ(*vector, *before);
+  EXPECT_TRUE(embedder.embed_tokens({4}).ok());
+}
+
+/// The program has a tokenizer inside, which does not take the place of one that could not be loaded.
+TEST_F(TextEmbedderTest, TokenizersThatAreNotLoaded) {
+  using Tokenizer = std::unique_ptr<tokenizers::Tokenizer>;
+  EXPECT_EQ(TextEmbedder::create(data("embedder.pte"), Tokenizer()).error(), Error::InvalidArgument);
+  EXPECT_EQ(TextEmbedder::create(data("embedder.pte"), std::make_unique<OneToken>(false)).error(),
+            Error::InvalidArgument);
 }
 
 TEST_F(TextEmbedderTest, OtherPrograms) {

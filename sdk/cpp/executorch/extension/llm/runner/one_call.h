@@ -13,9 +13,12 @@ namespace internal {
 /// Reserves an object for one call. ok() is false, after a log line, if another call is using it.
 class OneCall final {
  public:
-  explicit OneCall(std::atomic<bool>& busy) : busy_(busy), ok_(!busy.exchange(true)) {
+  /// `problem`: what is logged if another call is using the object.
+  explicit OneCall(std::atomic<bool>& busy,
+                   const char* problem = "a generation is running: wait for its end, or call stop()")
+      : busy_(busy), ok_(!busy.exchange(true)) {
     if (!ok_) {
-      ET_LOG(Error, "a generation is running: wait for its end, or call stop()");
+      ET_LOG(Error, "%s", problem);
     }
   }
   ~OneCall() {
