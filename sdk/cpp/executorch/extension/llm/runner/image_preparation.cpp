@@ -126,13 +126,16 @@ Error ImagePreparation::check() const {
   ET_CHECK_OR_RETURN_ERROR(!token_.empty(), InvalidProgram, "method '%s': expected a token", kImageProcessor);
   if (patch_ > 0) {
     ET_CHECK_OR_RETURN_ERROR(merge_ > 0 && int64_t{patch_} * merge_ <= kLongestSide && least_pixels_ > 0 &&
-                                 least_pixels_ <= most_pixels_ && width_ == 0 && tile_.empty() && shortest_edge_ == 0,
+                                 least_pixels_ <= most_pixels_ && width_ == 0 && height_ == 0 && tile_.empty() &&
+                                 shortest_edge_ == 0 && longest_edge_ == 0,
                              InvalidProgram,
                              "method '%s': patches need merge, with units of at most %d pixels, least_pixels, and as "
                              "many most_pixels or more, without the entries of other pictures",
                              kImageProcessor, static_cast<int>(kLongestSide));
     return Error::Ok;
   }
+  ET_CHECK_OR_RETURN_ERROR(merge_ == 0 && least_pixels_ == 0 && most_pixels_ == 0, InvalidProgram,
+                           "method '%s': merge, least_pixels and most_pixels need patch", kImageProcessor);
   ET_CHECK_OR_RETURN_ERROR(width_ > 0 && height_ > 0, InvalidProgram, "method '%s': expected width and height",
                            kImageProcessor);
   ET_CHECK_OR_RETURN_ERROR(tile_.empty() || (longest_edge_ > 0 && width_ == height_), InvalidProgram,
@@ -172,6 +175,11 @@ Result<Image> ImagePreparation::to_units(const Image& image) const {
     width = std::ceil(image.width() * scale / unit) * unit;
     height = std::ceil(image.height() * scale / unit) * unit;
   }
+  // A side is at least one unit, so that a strip may remain larger than the bound.
+  ET_CHECK_OR_RETURN_ERROR(width * height <= most_pixels_, InvalidArgument,
+                           "the picture has %d x %d pixels, which the processor scales to %d x %d; the program takes "
+                           "at most %d pixels: cut it",
+                           image.width(), image.height(), whole_part(width), whole_part(height), most_pixels_);
   return resized(image, whole_part(width), whole_part(height), resample_);
 }
 
@@ -241,6 +249,7 @@ Result<ImagePreparation::Prepared> ImagePreparation::prepare(const Image& image)
   Prepared prepared;
   const auto add = [&](Image&& picture, const std::string& before, const std::string& after) {
     prepared.text += before + token_ + after;
+    picture.mark_prepared();
     prepared.images.push_back(std::move(picture));
   };
   if (tile_.empty()) {

@@ -148,12 +148,38 @@ TEST_F(ImagePreparationTest, ScalesToUnitsOfPatches) {
   EXPECT_EQ(made->whole(picture(201, 1, 1)).error(), Error::InvalidArgument);
 }
 
+/// Qwen2-VL's numbers. A strip is scaled once: its sides are then in a ratio that the processor does not take.
+TEST_F(ImagePreparationTest, StripsOfPatches) {
+  const auto made = ImagePreparation::parse(
+      R"json({"token": "t", "patch": 14, "merge": 2, "least_pixels": 3136, "most_pixels": 12845056})json");
+  ASSERT_TRUE(made.ok());
+  const auto prepared = made->prepare(picture(5802, 40, 3));
+  ASSERT_TRUE(prepared.ok());
+  const Image& strip = prepared->images.front();
+  EXPECT_EQ(strip.width(), 5796);
+  EXPECT_EQ(strip.height(), 28);
+  EXPECT_TRUE(strip.is_prepared());
+  EXPECT_FALSE(picture(28, 28, 3).is_prepared());
+  // With a bound of 128 units, the processor makes 156 x 1 units of it.
+  const auto bounded = ImagePreparation::parse(
+      R"json({"token": "t", "patch": 14, "merge": 2, "least_pixels": 3136, "most_pixels": 100352})json");
+  ASSERT_TRUE(bounded.ok());
+  EXPECT_EQ(bounded->prepare(picture(3826, 20, 3)).error(), Error::InvalidArgument);
+  EXPECT_TRUE(bounded->prepare(picture(3500, 20, 3)).ok());  // 125 x 1 units
+}
+
 /// A program may come from others.
 TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
   for (const char* const json :
-       {"", "[]", "{", "{}", R"json({"width": 4, "height": 4})json",
-        R"json({"width": 0, "height": 4, "token": "t"})json", R"json({"width": 4, "height": 4097, "token": "t"})json",
-        R"json({"width": 4, "height": -1, "token": "t"})json", R"json({"width": 4, "height": 4, "token": 5})json",
+       {"",
+        "[]",
+        "{",
+        "{}",
+        R"json({"width": 4, "height": 4})json",
+        R"json({"width": 0, "height": 4, "token": "t"})json",
+        R"json({"width": 4, "height": 4097, "token": "t"})json",
+        R"json({"width": 4, "height": -1, "token": "t"})json",
+        R"json({"width": 4, "height": 4, "token": 5})json",
         R"json({"width": 4, "height": 4, "token": "t", "resample": 4})json",
         R"json({"width": 4, "height": 4, "token": "t", "resample": "2"})json",
         R"json({"width": 4, "height": 4, "token": "t", "tile": "x"})json",
@@ -163,7 +189,12 @@ TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
         R"json({"token": "t", "patch": 4, "merge": 2, "least_pixels": 65, "most_pixels": 64})json",
         R"json({"token": "t", "patch": 4096, "merge": 4096, "least_pixels": 1, "most_pixels": 64})json",
         R"json({"token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 16777217})json",
-        R"json({"width": 4, "token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 64})json"}) {
+        R"json({"width": 4, "token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 64})json",
+        R"json({"height": 4, "token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 64})json",
+        R"json({"longest_edge": 4, "token": "t", "patch": 4, "merge": 2, "least_pixels": 1, "most_pixels": 64})json",
+        R"json({"width": 4, "height": 4, "token": "t", "merge": 2})json",
+        R"json({"width": 4, "height": 4, "token": "t", "least_pixels": 1})json",
+        R"json({"width": 4, "height": 4, "token": "t", "most_pixels": 64})json"}) {
     EXPECT_EQ(ImagePreparation::parse(json).error(), Error::InvalidProgram) << json;
   }
 }

@@ -198,7 +198,9 @@ Result<MultimodalPrefiller::Encoded> MultimodalPrefiller::encode_patches(const I
   ET_CHECK_OR_RETURN_ERROR(preparation && preparation->patch() > 0, InvalidProgram,
                            "method '%s' takes patches; expected a method '%s' that describes them", method.c_str(),
                            kImageProcessor);
-  ET_ASSIGN_OR_RETURN(scaled, image.is_uint8() ? preparation->whole(image) : Result<Image>(image));
+  // The processor's steps are not for a picture that they made: they would change it again.
+  const bool is_raw = image.is_uint8() && !image.is_prepared();
+  ET_ASSIGN_OR_RETURN(scaled, is_raw ? preparation->whole(image) : Result<Image>(image));
   ET_ASSIGN_OR_RETURN(cut, internal::patches_of(scaled, preparation->patch(), preparation->merge()));
   ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
   ET_ASSIGN_OR_RETURN(prepared, has_method(kVisionPreprocessorMethod));

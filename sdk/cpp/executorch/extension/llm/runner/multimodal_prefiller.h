@@ -65,7 +65,8 @@ class MultimodalPrefiller {
   };
   /// The embeddings of a picture or of sound. NotSupported if the program lacks the method; InvalidArgument, after a
   /// log line that says what the method takes, for another size or dtype. A picture of uint8 of another size is scaled
-  /// as the model's processor does, where the program says how, but not cut into tiles.
+  /// as the model's processor does, where the program says how, but not cut into tiles; one of prompt_of() is not
+  /// scaled again.
   Result<Encoded> encode(const MultimodalInput& input);
   /// Runs the decoder for embeddings, in as many calls as it needs. Returns the logits that follow, see
   /// TextDecoderRunner::step().
