@@ -50,5 +50,5 @@ def _embed(options: argparse.Namespace) -> int:
         print_json({"vectors": vectors})
     else:
         for vector in vectors:
-            print(" ".join(f"{value:.7g}" for value in vector))
+            print(" ".join(f"{value:.9g}" for value in vector))
     return OK

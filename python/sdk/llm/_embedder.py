@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sdk.command import OK, CommandError, Parser, check_writable, describe, finish, print_json
 from sdk.command.arguments import chosen_backend, count
+from sdk.extension.llm.export.pooling_modes import POOLINGS
 from sdk.util.paths import file_path
 
 _EPILOG = """\
@@ -29,7 +30,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser.add_argument("-o", "--output", type=file_path, required=True, metavar="OUT.pte", help="the program to write")
     parser.add_argument(
         "--pooling",
-        choices=("cls", "last", "max", "mean", "mean_sqrt_len", "weightedmean"),
+        choices=POOLINGS,
         help="how the vectors of tokens become one (the folder's)",
     )
     parser.add_argument(

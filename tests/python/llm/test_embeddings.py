@@ -19,7 +19,8 @@ import transformers
 from sdk.__main__ import main
 from sdk.backends.registry import default_backend
 from sdk.extension.llm.export.checkpoint import CheckpointError
-from sdk.extension.llm.export.embedding import POOLINGS, Pooling, export_embedding
+from sdk.extension.llm.export.embedding import Pooling, export_embedding, longest
+from sdk.extension.llm.export.pooling_modes import POOLINGS
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.runner import TextEmbedder
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
@@ -91,7 +92,7 @@ def save(folder: Path, name: str, **sizes: int) -> Any:
     return model
 
 
-def _sentence_transformers(folder: Path, *modules: tuple[str, dict[str, Any]]) -> None:
+def _sentence_transformers(folder: Path, *modules: tuple[str, Any]) -> None:
     """Writes modules.json, and a folder for each module after the model."""
     kinds = [("Transformer", {}), *modules]
     listed = [
@@ -141,6 +142,17 @@ def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(embedder.embed(ids_of(text)), embedder.embed(text))
     wanted = pooled(mode, states(model, [5]))
     np.testing.assert_allclose(embedder.embed([5]), wanted / np.linalg.norm(wanted), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("Bert", 34), ("XLMRoberta", 32), ("MPNet", 32)])
+def test_the_longest_text_has_positions(kind: str, most: int, tmp_path: Path) -> None:
+    """Those of RoBERTa and MPNet begin after that of padding, 1: transformers computes so many tokens and no more."""
+    config = getattr(transformers, f"{kind}Config")(**_SIZES)
+    model = getattr(transformers, f"{kind}Model")(config).eval()
+    assert longest(tmp_path, model) == most
+    assert len(states(model, [2] * most)) == most
+    with pytest.raises((IndexError, RuntimeError)):
+        states(model, [2] * (most + 1))
 
 
 @pytest.mark.parametrize("mode", POOLINGS)
@@ -197,6 +209,8 @@ def test_texts_and_programs_that_cannot_be_used(tmp_path: Path) -> None:
     for wrong, message in (([], "from 1 to 34 tokens, found 0"), ([2] * 35, "found 35"), ([40], "no token 40")):
         with pytest.raises(ExecuTorchError, match=message):
             embedder.embed(wrong)
+    with pytest.raises(ValueError, match="truncate=True is for texts; tokens are taken as they are"):
+        embedder.embed([2] * 35, truncate=True)
     np.testing.assert_array_equal(embedder.embed("abc"), before)
     other = Path(__file__).parents[2] / "data" / "language_model.pte"
     with pytest.raises(ExecuTorchError, match="no method 'embed'; expected one of `sdk llm embedder`"):
@@ -215,6 +229,12 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         ([("LSTM", {})], "modules of type 'LSTM' are not supported"),
         ([("Pooling", {"pooling_mode": "middle"})], r"expected one of cls, .*, found \['middle'\]"),
         ([("Pooling", {})], r"found \[\]"),
+        ([("Pooling", [])], "1_Pooling/config.json: expected an object of JSON, found list"),
+        ([("Pooling", {"pooling_mode": 3})], r"as pooling_mode, found \[3\]"),
+        ([("Pooling", {"pooling_mode": [[]]})], r"as pooling_mode, found \[\[\]\]"),
+        ([("Pooling", {"pooling_mode": {"cls": 1}})], r"as pooling_mode, found \[\{'cls': 1\}\]"),
+        ([("Pooling", {"pooling_mode": "mean", "include_prompt": False})], "include_prompt is False"),
+        ([("Pooling", {"pooling_mode": "cls"}), ("Dense", "Tanh")], "2_Dense/config.json: expected an object of JSON"),
         ([("Pooling", {"pooling_mode": "cls"}), ("Dense", {"activation_function": "os.system"})], "'system', expected"),
         ([("Pooling", {"pooling_mode": "cls"}), ("Dense", {})], "model.safetensors"),
     ]
@@ -228,12 +248,65 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
             '[{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "../x"}]',
             "paths inside of the folder",
         ),
+        ('[{"type": "a.Transformer", "path": "0_T"}]', "expected '' as the path of the model's module, found '0_T'"),
         ('[{"type": "a.Pooling", "path": ""}]', "expected a first module of type Transformer, found 'Pooling'"),
         ("[", "line 1, column 2"),
     ):
         (tmp_path / "modules.json").write_text(text)
         with pytest.raises(CheckpointError, match=message):
             export_embedding(tmp_path)
+
+
+def test_settings_of_texts_that_cannot_be_used(tmp_path: Path) -> None:
+    save(tmp_path, "BertModel")
+    path = tmp_path / "sentence_bert_config.json"
+    for text, message in (
+        ("[]", "expected an object of JSON, found list"),
+        ('{"do_lower_case": true}', "do_lower_case is True, expected false"),
+        ('{"max_seq_length": "9"}', "the length of texts is '9'; expected from 2 to 34"),
+        ('{"max_seq_length": 0}', "the length of texts is 0; expected from 2 to 34"),
+    ):
+        path.write_text(text)
+        with pytest.raises((CheckpointError, SettingsError), match=message):
+            export_embedding(tmp_path, pooling="cls")
+    path.rename(tmp_path / "sentence_roberta_config.json")
+    with pytest.raises(SettingsError, match="the length of texts is 0"):
+        export_embedding(tmp_path, pooling="cls")
+
+
+def test_weights_that_are_missing(tmp_path: Path) -> None:
+    """They are not replaced by random numbers; the pooler is not part of the program."""
+    from safetensors.torch import load_file, save_file
+
+    save(tmp_path, "BertModel")
+    path = tmp_path / "model.safetensors"
+    weights = load_file(path)
+    kept = {name: value for name, value in weights.items() if not name.startswith("pooler.")}
+    assert len(kept) < len(weights)
+    save_file(kept, path, {"format": "pt"})
+    export_embedding(tmp_path, pooling="cls")
+    lost = "encoder.layer.1.attention.self.key.weight"
+    save_file({name: value for name, value in kept.items() if name != lost}, path, {"format": "pt"})
+    with pytest.raises(CheckpointError, match=f"its files lack weights of the model: {lost}$"):
+        export_embedding(tmp_path, pooling="cls")
+    path.write_bytes(b"x" * 40)
+    with pytest.raises(CheckpointError, match=str(tmp_path)):
+        export_embedding(tmp_path, pooling="cls")
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(CheckpointError, match=str(tmp_path)):
+        export_embedding(tmp_path, pooling="cls")
+
+
+def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What transformers misses for a model is an error of the folder."""
+    save(tmp_path, "BertModel")
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise ImportError("needs the package such")
+
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", fails)
+    with pytest.raises(CheckpointError, match="needs the package such"):
+        export_embedding(tmp_path, pooling="cls")
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,7 @@ from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
 from sdk.extension.llm.custom_ops import custom_ops  # noqa: F401, registers torch.ops.llama
 from sdk.extension.llm.export.checkpoint import CheckpointError
+from sdk.extension.llm.export.pretrained import pretrained_model
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 from sdk.extension.llm.model.custom_kv_cache import CustomKVCache
@@ -107,16 +108,7 @@ def _cross_attention(attention: Any, encoded: list[Tensor], x: Tensor) -> Tensor
 def load_whisper(folder: Path) -> Any:
     """The model of a folder with `config.json` and safetensors files. Raises CheckpointError for one that cannot be
     used, SettingsError where transformers is missing."""
-    try:
-        import transformers
-    except ModuleNotFoundError:
-        raise SettingsError("exporting Whisper needs transformers: pip install 'pte-sdk[examples]'") from None
-    try:
-        return transformers.WhisperForConditionalGeneration.from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True
-        ).eval()
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{folder}: {error}") from None
+    return pretrained_model("WhisperForConditionalGeneration", folder, "exporting Whisper")
 
 
 def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:

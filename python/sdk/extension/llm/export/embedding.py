@@ -25,12 +25,11 @@ from sdk.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_
 from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.extension.llm.export.checkpoint import CheckpointError
+from sdk.extension.llm.export.pooling_modes import POOLINGS
+from sdk.extension.llm.export.pretrained import pretrained_model
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 
-POOLINGS = ("cls", "last", "max", "mean", "mean_sqrt_len", "weightedmean")
-"""How the vectors of tokens become one: that of the first or last token, the largest numbers, the mean, the sum over
-the root of their number, and the mean with weights 1, 2 and so on."""
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -105,7 +104,7 @@ def head_of(folder: Path, pooling: str | None = None, normalize: bool | None = N
     parts: list[nn.Module] = []
     for kind, inner in _modules(folder):
         if kind == "Pooling":
-            parts.append(Pooling(_modes(inner)))
+            parts.append(Pooling(_modes(inner) if pooling is None else [pooling]))
         elif kind == "Dense":
             parts.append(_dense(inner))
         elif kind == "Normalize":
@@ -138,19 +137,28 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
     modules = [(str(entry["type"]).rpartition(".")[2], str(entry["path"])) for entry in found]
     if modules and modules[0][0] != "Transformer":
         raise CheckpointError(f"{path}: expected a first module of type Transformer, found {modules[0][0]!r}")
+    if modules and modules[0][1] != "":
+        raise CheckpointError(f"{path}: expected '' as the path of the model's module, found {modules[0][1]!r}")
     if any(Path(path).is_absolute() or ".." in Path(path).parts for _, path in modules):
         raise CheckpointError(f"{path}: expected paths inside of the folder")
     return [(kind, folder / inner) for kind, inner in modules[1:]]
 
 
 def _modes(folder: Path) -> list[str]:
-    config = _json(folder / "config.json")
+    path = folder / "config.json"
+    config = _object(path)
+    if config.get("include_prompt", True) is not True:
+        raise CheckpointError(
+            f"{path}: include_prompt is {config['include_prompt']!r}; this version pools all tokens of a text, as with "
+            "true. Name a pooling to leave this file out"
+        )
     found = config.get("pooling_mode")
     if found is None:
         found = [mode for flag, mode in _FLAGS.items() if config.get(flag)]
-    modes = [_NAMES.get(mode, mode) for mode in ([found] if isinstance(found, str) else found)]
-    if not modes or not set(modes) <= set(POOLINGS):
-        raise CheckpointError(f"{folder / 'config.json'}: expected one of {', '.join(POOLINGS)}, found {modes}")
+    given = found if isinstance(found, list) else [found]
+    modes = [_NAMES.get(mode, mode) for mode in given if isinstance(mode, str)]
+    if len(modes) < len(given) or not modes or not set(modes) <= set(POOLINGS):
+        raise CheckpointError(f"{path}: expected one of {', '.join(POOLINGS)} as pooling_mode, found {given}")
     return modes
 
 
@@ -158,7 +166,7 @@ def _dense(folder: Path) -> nn.Module:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    config = _json(folder / "config.json")
+    config = _object(folder / "config.json")
     name = str(config.get("activation_function", "Tanh")).rpartition(".")[2]
     if name not in _ACTIVATIONS:
         raise CheckpointError(
@@ -183,38 +191,51 @@ def _json(path: Path) -> Any:
         raise CheckpointError(str(error)) from None
 
 
+def _object(path: Path) -> dict[str, Any]:
+    found = _json(path)
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path}: expected an object of JSON, found {type(found).__name__}")
+    return found
+
+
 def load_embedding_model(folder: Path) -> Any:
     """The model of a folder. Raises CheckpointError for one that cannot be used, SettingsError without transformers."""
-    try:
-        import transformers
-    except ModuleNotFoundError:
-        raise SettingsError("exporting this model needs transformers: pip install 'pte-sdk[examples]'") from None
-    try:
-        return transformers.AutoModel.from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True, attn_implementation="sdpa"
-        ).eval()
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{folder}: {error}") from None
+    # The pooler makes a vector for tasks of classification, which is not part of the program.
+    return pretrained_model(
+        "AutoModel", folder, "exporting this model", unused=("pooler.",), attn_implementation="sdpa"
+    )
 
 
 def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
     """The most tokens of a text: `wanted`, that of sentence-transformers, or what the model has positions for."""
     config = model.config
     positions = int(getattr(config, "max_position_embeddings", 0) or 512)
-    # RoBERTa and its kin number positions from the one after that of padding.
-    embeddings: Any = getattr(model, "embeddings", None)
-    if getattr(embeddings, "padding_idx", None) is not None and hasattr(
-        embeddings, "create_position_ids_from_input_ids"
-    ):
-        positions -= int(embeddings.padding_idx) + 1
-    path = folder / "sentence_bert_config.json"
-    named = _json(path).get("max_seq_length") if path.is_file() else None
-    found = wanted or named or min(positions, 512)
+    # The embeddings of RoBERTa, MPNet and their kin keep this number, and count positions from the one after it.
+    padding = getattr(getattr(model, "embeddings", None), "padding_idx", None)
+    if padding is not None:
+        positions -= int(padding) + 1
+    given = (wanted, _of_texts(folder), min(positions, 512))
+    found = next(length for length in given if length is not None)
     if type(found) is not int or not 2 <= found <= positions:
         raise SettingsError(
             f"the length of texts is {found!r}; expected from 2 to {positions} tokens, as the model has"
         )
     return found
+
+
+def _of_texts(folder: Path) -> Any:
+    """What sentence-transformers says about texts: their greatest length. Raises CheckpointError for a setting that
+    programs do not have."""
+    path = next(iter(sorted(folder.glob("sentence_*_config.json"))), None)  # "bert", or another model, is in its name
+    if path is None:
+        return None
+    settings = _object(path)
+    if settings.get("do_lower_case", False) is not False:
+        raise CheckpointError(
+            f"{path}: do_lower_case is {settings['do_lower_case']!r}, expected false: only the tokenizer changes "
+            "letters. Change the file, and write texts in small letters"
+        )
+    return settings.get("max_seq_length")
 
 
 def tokens_around(folder: Path) -> tuple[list[int], list[int]]:

@@ -32,6 +32,7 @@ from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
 from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args, hugging_face_weights, model_of
 from sdk.extension.llm.export.part import Part
+from sdk.extension.llm.export.pretrained import pretrained_model
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.vision import TILED, vision_methods
 from sdk.extension.llm.export.vision_patches import PATCHED
@@ -66,7 +67,7 @@ class MultimodalModel:
                 f"see each other, found {params.max_seq_len}"
             )
         tokens = torch.zeros(1, min(3, params.max_seq_len), dtype=torch.int64)
-        count = Dim("tokens", min=1, max=params.max_seq_len)
+        count = Dim("tokens", min=1, max=params.max_seq_len) if params.max_seq_len > 1 else None
         embeddings = torch.zeros(1, tokens.shape[1], params.dim)
         first = torch.zeros(1, dtype=torch.int64)
         grid = GridPositions(params.max_context_len) if params.mrope_section is not None else None
@@ -172,7 +173,9 @@ def load_multimodal(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
 
     Raises CheckpointError for files that cannot be used, SettingsError where transformers is missing.
     """
-    theirs = _of_transformers(folder)
+    theirs = pretrained_model(
+        "AutoModelForMultimodalLM", folder, "a model with pictures or sound", attn_implementation="sdpa"
+    )
     config, text = theirs.config, text_of(theirs, overrides)
     parts: dict[str, Part] = {}
     metadata: dict[str, Any] = {}
@@ -202,21 +205,6 @@ def text_of(theirs: Any, overrides: dict[str, Any]) -> Transformer:
     named = {f"model.{name}": value for name, value in decoder.state_dict().items()}
     named["lm_head.weight"] = theirs.lm_head.weight
     return model_of(args, hugging_face_weights(named.items(), text["model_type"], args))
-
-
-def _of_transformers(folder: Path) -> Any:
-    try:
-        import transformers
-    except ModuleNotFoundError:
-        raise SettingsError(
-            "models with pictures or sound need transformers: pip install 'pte-sdk[examples]'"
-        ) from None
-    try:
-        return transformers.AutoModelForMultimodalLM.from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True, attn_implementation="sdpa"
-        ).eval()
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{folder}: {error}") from None
 
 
 def _audio(theirs: Any) -> dict[str, Part]:
