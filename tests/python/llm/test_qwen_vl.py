@@ -27,6 +27,7 @@ from test_runner import greedy, ids
 
 from sdk.backends.registry import default_backend
 from sdk.extension.llm.export.checkpoint import CheckpointError
+from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.rope import Rope
 from sdk.extension.llm.runner import Image, MultimodalRunner, make_image_input, make_text_input, make_token_input
@@ -94,6 +95,15 @@ def test_text_after_a_picture_of_any_size(seeing: tuple[Any, str], size: tuple[i
     wanted, _ = continued(model, tokens, 6, **media)
     runner = MultimodalRunner(program)
     prompt = runner.prompt_of(f"ab<{BEGIN}><{IMAGE}><{END}>cd", [Image(picture(*size))])
+    image = next(part.get_image() for part in prompt if part.is_image())
+    rows, columns = (given.image_grid_thw[0, 1:] // 2).tolist()
+    assert (image.height, image.width) == (8 * rows, 8 * columns)
+    found = torch.tensor(image.uint8_data, dtype=torch.uint8).reshape(3, rows, 2, 4, columns, 2, 4)
+    patches = found.permute(1, 4, 2, 5, 0, 3, 6).reshape(-1, 3, 4, 4).contiguous()
+    method = Runtime.get().load_program(program).load_method("vision_preprocessor")
+    assert method is not None
+    pixels = given.pixel_values.unflatten(1, (3, 2, 4, 4))[:, :, 0]
+    torch.testing.assert_close(method.execute([patches])[0], pixels, rtol=0, atol=1e-5)
     assert [part.get_tokens() for part in prompt if not part.is_image()] == [[*ids("ab"), BEGIN], [END, *ids("cd")]]
     runner.generate(prompt, greedy(6))
     assert runner.generated_tokens == wanted
@@ -174,6 +184,11 @@ def test_prompts_of_a_processor(seeing: tuple[Any, str]) -> None:
         ({"pixel_values": given.pixel_values[:4]}, "expected the patches of the pictures in 'image_grid_thw'"),
         ({"pixel_values": 3}, "found int"),
         ({"image_grid_thw": given.image_grid_thw * torch.tensor([2, 1, 1])}, "no videos"),
+        ({"image_grid_thw": given.image_grid_thw[:, :2]}, r"\[pictures, 3\]: .* found torch.int64 \[2, 2\]"),
+        ({"image_grid_thw": given.image_grid_thw[0]}, r"found torch.int64 \[3\]"),
+        ({"image_grid_thw": given.image_grid_thw * 0}, r"whole numbers above 0, .*: \[\[0, 0, 0\], \[0, 0, 0\]\]"),
+        ({"image_grid_thw": given.image_grid_thw.float()}, "found torch.float32"),
+        ({"image_grid_thw": [[1, 4, 14], [1, 10, 6]]}, "found list"),
         ({"input_ids": torch.tensor([*ids("a"), *first])}, "have 2 pictures in 'pixel_values', and 1 runs"),
         ({"input_ids": torch.tensor([*first[1:], *ids("b"), *second])}, "13 tokens; expected a token for a square"),
     ]
@@ -188,6 +203,10 @@ def test_pictures_that_cannot_be_used(seeing: tuple[Any, str]) -> None:
     runner = MultimodalRunner(program)
     wrong: list[tuple[Any, str]] = [
         (picture(201, 1), "expected a side that is at most 200 times the other"),
+        (
+            picture(8, 400),
+            "400 x 8 pixels, which the processor scales to 304 x 8; the program takes at most 1920 pixels",
+        ),
         (picture(12, 16).astype(np.float32), "16 x 12 pixels; expected sides that are multiples of 8"),
         (np.zeros((1, 16, 16), np.uint8), r"4n, 3, 4, 4\), found \(16, 1, 4, 4\)"),
         (np.zeros((3, 8, 512), np.float32), "'vision_encoder' takes"),
@@ -202,6 +221,42 @@ def test_pictures_that_cannot_be_used(seeing: tuple[Any, str]) -> None:
     normalised = given.pixel_values.unflatten(1, (3, 2, 4, 4))[:, :, 0]
     pixels = normalised.unflatten(0, (2, 2, 2, 2)).permute(4, 0, 2, 5, 1, 3, 6).reshape(3, 16, 16).contiguous()
     runner.generate([make_image_input(pixels), make_token_input(ids("x"))], greedy(3))
+    assert runner.generated_tokens == wanted
+
+
+def test_attention_sinks_are_refused(tmp_path: Path) -> None:
+    """The rows and columns of a picture have no place in a ring of positions."""
+    save(qwen2_vl(num_hidden_layers=1), tmp_path, images=True)
+    with pytest.raises(SettingsError, match=r"model\.use_attention_sink: .* rotate by rows and columns \(M-RoPE\)"):
+        program_of(tmp_path, "model.use_attention_sink='4,20'")
+
+
+def test_weights_that_are_missing(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    save(qwen2_vl(num_hidden_layers=1), tmp_path, images=True)
+    path = tmp_path / "model.safetensors"
+    weights = load_file(path)
+    lost = next(name for name in weights if name.endswith("merger.mlp.0.weight"))
+    save_file({name: value for name, value in weights.items() if name != lost}, path, {"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"its files lack weights of the model: .*merger\.mlp\.0\.weight$"):
+        program_of(tmp_path)
+
+
+def test_pictures_of_one_position(tmp_path: Path) -> None:
+    """A picture may have no more than one position, so that no size is dynamic."""
+    model = qwen2_5_vl(num_hidden_layers=1)
+    save(model, tmp_path, images=True)
+    path = tmp_path / "preprocessor_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "min_pixels": 64, "max_pixels": 64}))
+    runner = MultimodalRunner(str(program_of(tmp_path)))
+    given = image_processor("qwen2_5_vl")(
+        [picture(8, 8)], return_tensors="pt", input_data_format="channels_first", do_resize=False
+    )
+    media = {"pixel_values": given.pixel_values, "image_grid_thw": given.image_grid_thw}
+    assert places(given) == [[IMAGE]]
+    wanted, _ = continued(model, [IMAGE, *ids("x")], 3, **media)
+    runner.generate([make_image_input(torch.from_numpy(picture(8, 8))), make_text_input("x")], greedy(3))
     assert runner.generated_tokens == wanted
 
 

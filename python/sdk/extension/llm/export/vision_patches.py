@@ -149,7 +149,7 @@ def patch_methods(theirs: Any, normalisation: nn.Module, most_positions: int, us
     area = config.spatial_merge_size**2
     units = min(6, most_positions)
     patches = torch.zeros(area * units, config.in_channels, config.patch_size, config.patch_size)
-    sizes = {0: area * Dim("units", min=1, max=most_positions)}
+    sizes = {0: area * Dim("units", min=1, max=most_positions)} if most_positions > 1 else None
     grid = torch.tensor([1, units])
     return {
         "vision_encoder": Part(PatchEncoder(vision, use_operator), (patches, grid), sizes),

@@ -37,6 +37,8 @@ def use_attention_sinks(model: Transformer, sinks: int, window: int) -> None:
     """
     if model.local_rope is not None or any(layer.mixer == "conv" or layer.window.size for layer in model.layers):
         raise ValueError("use_attention_sink is for models whose layers all have full attention")
+    if model.params.mrope_section is not None:
+        raise ValueError("use_attention_sink is not for models that rotate by rows and columns (M-RoPE)")
     if model.params.use_qk_norm and not model.params.qk_norm_before_rope:
         raise ValueError("use_attention_sink needs norms of keys before their rotation")
     model.rope.extend()

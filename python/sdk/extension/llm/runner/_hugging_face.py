@@ -113,7 +113,7 @@ def _from_patches(pixels: Any, grids: Any, lengths: list[int]) -> list[torch.Ten
     positions."""
     import torch
 
-    shapes = [[int(size) for size in grid] for grid in grids]
+    shapes = _shapes(grids)
     counts = [rows * columns for _, rows, columns in shapes]
     side = math.isqrt(pixels.shape[-1] // 6) if isinstance(pixels, torch.Tensor) and pixels.dim() == 2 else 0
     if not side or pixels.shape != (sum(counts), 6 * side * side) or any(frames != 1 for frames, _, _ in shapes):
@@ -135,6 +135,22 @@ def _from_patches(pixels: Any, grids: Any, lengths: list[int]) -> list[torch.Ten
         units = units.unflatten(0, (rows // merge, columns // merge, merge, merge))
         pictures.append(units.permute(4, 0, 2, 5, 1, 3, 6).reshape(3, rows * side, columns * side))
     return pictures
+
+
+def _shapes(grids: Any) -> list[list[int]]:
+    """`image_grid_thw` as numbers. Raises RuntimeError for what a processor does not return."""
+    import torch
+
+    is_tensor = isinstance(grids, torch.Tensor)
+    whole = is_tensor and not grids.is_floating_point() and not grids.is_complex() and grids.dtype != torch.bool
+    if not whole or grids.dim() != 2 or grids.shape[1] != 3 or not bool((grids > 0).all()):
+        found = f"{grids.dtype} {list(grids.shape)}: {grids.tolist()}" if is_tensor else type(grids).__name__
+        raise RuntimeError(
+            "'image_grid_thw': expected a tensor of whole numbers above 0, [pictures, 3]: the frames, rows and columns "
+            f"of patches of each picture, found {found}"
+        )
+    shapes: list[list[int]] = grids.tolist()
+    return shapes
 
 
 # As in ExecuTorch, both are methods, too.
