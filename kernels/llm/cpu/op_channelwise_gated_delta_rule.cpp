@@ -133,10 +133,17 @@ void run_unit(const Sizes& sizes, const Arguments& a, Tensor& out, Tensor& state
   const int64_t of_keys = head * sizes.positions * sizes.keys;
   const int64_t of_values = head * sizes.positions * sizes.values + column;
   const int64_t of_state = head * sizes.keys * sizes.values + column;
-  float* memory = state.mutable_data_ptr<float>() + of_state;
-  const float* initial = a.initial_state.const_data_ptr<float>() + of_state;
-  for (int64_t k = 0; k < sizes.keys; ++k) {
-    std::copy_n(initial + k * sizes.values, width, memory + k * sizes.values);
+  // A tensor without elements may have no memory, into which no offset leads.
+  float* memory = nullptr;
+  if (sizes.keys > 0) {
+    memory = state.mutable_data_ptr<float>() + of_state;
+    const float* initial = a.initial_state.const_data_ptr<float>() + of_state;
+    for (int64_t k = 0; k < sizes.keys; ++k) {
+      std::copy_n(initial + k * sizes.values, width, memory + k * sizes.values);
+    }
+  }
+  if (sizes.positions == 0) {
+    return;
   }
   const auto run = width == kColumns ? run_columns<kColumns> : run_columns<0>;
   run(sizes, a.query.const_data_ptr<float>() + of_keys, a.key.const_data_ptr<float>() + of_keys,
