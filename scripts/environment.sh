@@ -15,7 +15,7 @@ export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
 # It remembers the hashes of files by their inodes, as newer versions do by default. Otherwise it reads a precompiled header of 40 to
 # 100 MB again for each file, which is most of what a hit takes.
-export CCACHE_INODECACHE="${CCACHE_INODECACHE:-true}"
+[[ -n "${CCACHE_NOINODECACHE:-}" ]] || export CCACHE_INODECACHE="${CCACHE_INODECACHE:-true}"
 # One name for the compiler, because ccache treats gcc and cc as different. Python's builds call the first, CMake's the
 # second.
 if [[ -z "${CC:-}${CXX:-}" ]] && command -v cc >/dev/null && command -v c++ >/dev/null; then
