@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -64,8 +64,13 @@ def used() -> float:
     return total
 
 
+PART = "part"
+"""Begins the lines of a record that name a function of which not all tests ran."""
+
+
 class Recorder:
-    """Appends a line for each test to a file: its CPU time in seconds, and its id."""
+    """Appends a line for each test to a file: its CPU time in seconds, and its id; and one for each function of which
+    tests are left out: PART and the function."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -78,14 +83,24 @@ class Recorder:
             file.write(f"{used() - before:.2f} {item.nodeid}\n")
         return result
 
+    def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
+        functions = sorted({function_of(item.nodeid) for item in items})
+        with self.file.open("a", encoding="utf-8") as file:
+            file.writelines(f"{PART} {name}\n" for name in functions)
 
-def merged(before: Mapping[str, float], records: Iterable[tuple[float, str]], root: Path) -> dict[str, float]:
+
+def merged(
+    before: Mapping[str, float], records: Iterable[tuple[float, str]], root: Path, parts: Container[str] = ()
+) -> dict[str, float]:
     """The costs, updated with the mean of each function's records and without functions that no longer exist. It is the
     mean because a fixture of several tests counts for the first one, and because one of a function's models may take
-    longer than all others."""
+    longer than all others. For the same reasons functions in `parts`, of which not all tests were recorded, keep the
+    cost that they have."""
     found = defaultdict(list)
     for cost, test in records:
-        found[function_of(test)].append(cost)
+        name = function_of(test)
+        if name not in parts or name not in before:
+            found[name].append(cost)
     costs = {name: cost for name, cost in before.items() if name not in found}
     costs |= {name: statistics.fmean(each) for name, each in found.items() if sum(each) >= LEAST}
     return {name: cost for name, cost in costs.items() if _exists(name, root)}
@@ -97,15 +112,17 @@ def _exists(function: str, root: Path) -> bool:
     return path.is_file() and f"def {name.rpartition('::')[2]}(" in path.read_text(encoding="utf-8")
 
 
+def _text(cost: float) -> str:
+    """Two decimals, or two digits of costs of functions that have many cheap tests."""
+    return f"{cost:.2f}" if cost >= LEAST else f"{cost:.2g}"
+
+
 def main(slowness: str, *files: str) -> None:
     """`slowness` is the slowness of this machine in percent: see scripts/gate/run.sh."""
-    records = [
-        (float(cost) * 100 / int(slowness), test)
-        for file in files
-        for cost, test in (line.split(maxsplit=1) for line in Path(file).read_text(encoding="utf-8").splitlines())
-    ]
-    costs = merged(known(), records, FILE.parents[1])
-    FILE.write_text("".join(f"{costs[name]:.2f} {name}\n" for name in sorted(costs)), encoding="utf-8")
+    lines = [line.split(maxsplit=1) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    records = [(float(cost) * 100 / int(slowness), test) for cost, test in lines if cost != PART]
+    costs = merged(known(), records, FILE.parents[1], {name for word, name in lines if word == PART})
+    FILE.write_text("".join(f"{_text(costs[name])} {name}\n" for name in sorted(costs)), encoding="utf-8")
     print(f"{FILE.name}: {len(costs)} functions, {len(records)} tests were recorded")
 
 

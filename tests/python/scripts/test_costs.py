@@ -134,6 +134,32 @@ def test_costs_are_merged_by_what_all_tests_of_a_function_take(tree: Path) -> No
     }
 
 
+def test_a_share_of_a_function_does_not_change_its_cost(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cheap test does not stand for the others, which take long."""
+    record = tree / "record"
+    monkeypatch.setenv("SDK_TEST_COSTS", str(record))
+    monkeypatch.setenv("SDK_TEST_SHARE", "3/10")
+    assert "passed" in output_of(tree)
+    assert "part tests/test_a.py::test_rows\n" in record.read_text()
+    assert "test_quick" not in "".join(line for line in record.read_text().splitlines() if line.startswith("part"))
+    monkeypatch.setattr(costs, "FILE", tree / "tests/costs.txt")
+    costs.known.cache_clear()
+    record.write_text(record.read_text() + "7.00 tests/test_a.py::test_rows[OP-01]\n")
+    costs.main("100", str(record))
+    costs.known.cache_clear()
+    assert parse((tree / "tests/costs.txt").read_text())["tests/test_a.py::test_rows"] == 0.1
+
+
+def test_means_of_many_cheap_tests_are_written(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"{0.01 if n < 20 else 0:.2f} tests/test_a.py::test_rows[OP-{n:02}]\n" for n in range(80))
+    (tree / "record").write_text(rows)
+    monkeypatch.setattr(costs, "FILE", tree / "tests/costs.txt")
+    costs.known.cache_clear()
+    costs.main("100", str(tree / "record"))
+    costs.known.cache_clear()
+    assert parse((tree / "tests/costs.txt").read_text())["tests/test_a.py::test_rows"] == 0.0025
+
+
 def test_the_command_writes_the_file_for_the_server_of_the_budgets(
     tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
