@@ -19,7 +19,7 @@ import yaml
 
 from .kernel_keys import SCALAR_TYPES, TensorMeta, kernel_key
 from .literals import is_identifier
-from .regular_file import read_text
+from .regular_file import read_file
 from .schema import Schema, SchemaError, aten_schemas, parse_schema
 
 DEFAULT_NAMESPACE = "torch::executor"
@@ -68,8 +68,8 @@ def load_document(path: Path) -> list[Any]:
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file. Raises SchemaError with the file and the line if it is not valid YAML."""
     try:
-        return yaml.safe_load(read_text(path))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return yaml.safe_load(read_file(path))
+    except yaml.YAMLError as error:
         raise SchemaError(f"{path}: not YAML: {error}") from error
 
 

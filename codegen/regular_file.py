@@ -17,5 +17,10 @@ def read_file(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The content as text. Raises OSError, and UnicodeDecodeError."""
-    return read_file(path).decode("utf-8")
+    """The content as text. Raises OSError, also if it is not UTF-8."""
+    try:
+        return read_file(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError(
+            errno.EINVAL, f"expected text in UTF-8, found other bytes from byte {error.start} on", str(path)
+        ) from error

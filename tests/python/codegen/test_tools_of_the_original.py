@@ -11,6 +11,7 @@ import yaml
 from torch.export import export
 
 from sdk.codegen.flatbuffer import ProgramError
+from sdk.codegen.schema import SchemaError
 from sdk.codegen.selection import Selection, SelectionError, as_yaml
 from sdk.codegen.tools import gen_all_oplist, gen_max_kernel_num
 from sdk.codegen.tools.gen_selected_op_variants import write_selected_op_variants
@@ -30,6 +31,19 @@ def selected(path: Path, **operators: list[str]) -> Path:
         selection.add(f"aten::{name}.out", keys, "model.pte")
     path.write_text(as_yaml(selection))
     return path
+
+
+def test_files_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    """Of lists, sources and YAML."""
+    file = tmp_path / "latin1"
+    file.write_bytes("# für alle\n".encode("latin-1"))
+    with pytest.raises(OSError, match=r"UTF-8.*latin1"):
+        gen_all_oplist.main([f"--model_file_list_path=@{file}", f"--output_dir={tmp_path}"])
+    with pytest.raises(SchemaError, match="latin1"):
+        gen_all_oplist.main([f"--model_file_list_path={file}", f"--output_dir={tmp_path}"])
+    yaml_file = selected(tmp_path / "one.yaml", add=["v1/6;0,1"])
+    with pytest.raises(OSError, match=r"UTF-8.*latin1"):
+        gen_max_kernel_num.gen_max_kernel_num([yaml_file], file, tmp_path / "out.h")
 
 
 class TestGenAllOplist:
