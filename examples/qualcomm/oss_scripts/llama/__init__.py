@@ -43,9 +43,22 @@ class Llama3_3BQuantRecipe(StaticLLMQuantRecipe):  # noqa: N801
     """For Llama 3.2 of 3B parameters."""
 
 
+_UNSUPPORTED = (
+    "repo_id", "params_path", "convert_weights", "instruct_model", "masked_softmax", "r1", "r2", "r3",
+)  # fmt: skip
+
+
 @dataclass(init=False, frozen=True)
 class LLMModelConfig:
-    """How a decoder is exported. Attributes that are not supported have one value, and `refuse_unsupported` says so."""
+    """How a decoder is exported. Attributes that are not supported have one value, and `refuse_unsupported` says so.
+
+    Attributes:
+        transform_weight: Whether the checkpoint's rotations pair neighbours, as Meta's do. Otherwise they pair the
+            halves of each head, and the weights are taken as they are.
+        num_sharding: The parts of the program.
+        seq_mse_candidates: How many ranges are tried for each channel of a weight; with 0, all have the largest one.
+        quant_recipe: The scheme and the annotations.
+    """
 
     repo_id: str | None = None
     params_path: str | None = None
@@ -61,8 +74,9 @@ class LLMModelConfig:
     quant_recipe: type[StaticLLMQuantRecipe] = StaticLLMQuantRecipe
 
     def refuse_unsupported(self) -> None:
-        """Raises ValueError for rotations of weights and masked softmax, which are not here."""
-        asked = [name for name in ("masked_softmax", "r1", "r2", "r3") if getattr(self, name)]
+        """Raises ValueError for what is not here: downloads and conversions of checkpoints, for which the script has
+        arguments, chat templates, masked softmax and rotations of weights."""
+        asked = [name for name in _UNSUPPORTED if getattr(self, name)]
         if asked:
             raise ValueError(f"not supported by this script: {', '.join(asked)} of {type(self).__name__}")
 

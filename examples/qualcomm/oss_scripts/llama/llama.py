@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def _model(options: argparse.Namespace) -> LlamaModel:
+def _model(options: argparse.Namespace, config: LLMModelConfig) -> LlamaModel:
     for name in ("checkpoint", "params", "tokenizer_model"):
         if getattr(options, name) is None:
             raise ValueError(f"pass --{name}: a program is made from it")
@@ -72,7 +72,7 @@ def _model(options: argparse.Namespace) -> LlamaModel:
     if unknown := sorted(given.keys() - _PARAMS):
         raise ValueError(f"{options.params} has names that this script does not support: {', '.join(unknown)}")
     model = LlamaModel(ModelArgs(**given), Shape(1, options.max_seq_len)).eval()
-    model.load(torch.load(options.checkpoint, map_location="cpu", weights_only=True))
+    model.load(torch.load(options.checkpoint, map_location="cpu", weights_only=True), config.transform_weight)
     return model
 
 
@@ -94,7 +94,8 @@ def quantized(model: LlamaModel, config: LLMModelConfig, prompts: list[list[int]
     calls: list[tuple[Tensor, ...]] = []
 
     def step(*given: Tensor) -> Any:
-        calls.append(given)
+        if config.seq_mse_candidates:  # the inputs of each token have all caches, which for long prompts is much memory
+            calls.append(given)
         return prepared(*given)
 
     with torch.no_grad():
@@ -120,7 +121,7 @@ def shard_ends(graph: torch.fx.Graph, layers: int, shards: int) -> set[str]:
 def lowered(module: Any, model: LlamaModel, chip: str, shards: int) -> EdgeProgramManager:
     """Lowers a quantised model. Each shard is a delegate.
 
-    Raises ValueError for an unknown chip, and RuntimeError if the program has other parts.
+    Raises ValueError for an unknown chip, and if the program has other parts.
     """
     chips = get_soc_to_chipset_map()
     if chip not in chips:
@@ -132,7 +133,7 @@ def lowered(module: Any, model: LlamaModel, chip: str, shards: int) -> EdgeProgr
     )
     parts = len(get_lowered_submodules(manager.exported_program().graph_module))
     if parts < shards:
-        raise RuntimeError(f"the program has {parts} delegates; expected {shards} or more")
+        raise ValueError(f"the program has {parts} delegates; expected {shards} or more")
     return manager
 
 
@@ -140,7 +141,7 @@ def export(options: argparse.Namespace, file: Path) -> None:
     """Writes the program. Raises ValueError for arguments that do not fit, OSError for files."""
     config = SUPPORTED_LLM_MODELS[options.decoder_model]
     config.refuse_unsupported()
-    model = _model(options)
+    model = _model(options, config)
     if options.tasks:
         print(f"--tasks {' '.join(options.tasks)}: not read; the prompts alone calibrate", file=sys.stderr)
     tokenizer = get_tokenizer(str(options.tokenizer_model))

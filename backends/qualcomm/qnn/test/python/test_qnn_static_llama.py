@@ -7,6 +7,7 @@ import base64
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -141,6 +142,104 @@ def test_scales_are_chosen_by_results() -> None:
     assert chosen > plain + 3, (plain, chosen)
     with pytest.raises(ValueError, match="expected at least one candidate, found 0"):
         SeqMSE(prepared[0], 0)
+
+
+def _prepared(model: torch.nn.Module, *inputs: Tensor) -> Any:
+    captured = torch.export.export(model, inputs, strict=True).module()
+    prepared = prepare_pt2e(captured, quantizer_of(QuantDtype.use_16a4w))
+    prepared(*inputs)
+    return prepared
+
+
+def _ranges(prepared: Any) -> dict[str, Tensor]:
+    return {
+        name: value.clone() for name, value in prepared.state_dict().items() if name.endswith(("min_val", "max_val"))
+    }
+
+
+def test_scales_are_chosen_within_a_context() -> None:
+    """LQ-08: the original's form; ranges of activations stay, also if observers average them."""
+    torch.manual_seed(0)
+    model, x = _Layers().eval(), torch.randn(4, 4, 6, 6)
+    x[:, 0] *= 1e-3
+    chosen, within = (_prepared(model, x) for _ in range(2))
+    SeqMSE(chosen, 20).choose([(x,)])
+    with SeqMSE(within, 20):
+        within(x)
+    expected, found = _ranges(chosen), _ranges(within)
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    before = _ranges(chosen)
+    SeqMSE(chosen, 1).choose([(100 * x,)])
+    assert all(torch.equal(value, before[name]) for name, value in _ranges(chosen).items())
+
+
+class _Shared(torch.nn.Module):
+    """Two layers with one weight, the second with inputs for which the far weights matter, and an image without a
+    batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.image = torch.nn.Linear(6, 5, bias=False), torch.nn.Conv2d(2, 3, 1)
+        with torch.no_grad():
+            self.layer.weight[:, 0] = 2.0
+
+    def forward(self, x: Tensor, y: Tensor, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.layer(x), self.layer(y), self.image(image)
+
+
+def test_layers_that_share_a_weight_choose_together() -> None:
+    """LQ-08: the range is the one with the least error of both; their order is not seen. Images have no batch."""
+    torch.manual_seed(0)
+    x, y, image = torch.randn(8, 6), 10 * torch.randn(8, 6), torch.randn(2, 4, 4)
+    x[:, 0] *= 1e-3
+    model = _Shared().eval()
+    found = []
+    for inputs in ((x, y, image), (y, x, image)):
+        prepared = _prepared(model, *inputs)
+        SeqMSE(prepared, 20).choose([inputs])
+        (observer,) = {
+            prepared.get_submodule(node.args[1].target)
+            for node in prepared.graph.nodes
+            if node.target == torch.ops.aten.linear.default
+        }
+        found.append(observer.max_val)
+    torch.testing.assert_close(*found)
+
+
+def test_images_of_several_sizes_choose_scales() -> None:
+    """LQ-08"""
+    torch.manual_seed(0)
+    x = torch.randn(4, 4, 6, 6)
+    x[:, 0] *= 1e-3
+    prepared = _prepared(_Layers().eval(), x)
+    assert SeqMSE(prepared, 20).choose([(x,), (torch.nn.functional.pad(x, (1, 1, 1, 1)),)]) >= 1
+
+
+@pytest.mark.parametrize(
+    "name", ["repo_id", "params_path", "convert_weights", "instruct_model", "masked_softmax", "r1"]
+)
+def test_attributes_that_are_not_supported_are_refused(name: str) -> None:
+    """LQ-04"""
+    kind = type("Asked", (LLMModelConfig,), {name: "given"})
+    with pytest.raises(ValueError, match=f"not supported by this script: {name} of Asked"):
+        kind().refuse_unsupported()
+    for config in SUPPORTED_LLM_MODELS.values():
+        config.refuse_unsupported()
+
+
+def test_checkpoints_whose_rotations_pair_halves() -> None:
+    """LQ-04: without `transform_weight`, weights are taken as they are; other shapes are a ValueError."""
+    model, expected = _static()
+    args, weights, _ = _checkpoint()
+    sorted_weights = {
+        name: value[..., 0, 0] if value.dim() == 4 else value for name, value in model.state_dict().items()
+    }
+    other = LlamaModel(args, Shape(1, 8)).eval()
+    other.load(sorted_weights, pairs_neighbours=False)
+    with torch.no_grad():
+        torch.testing.assert_close(follow(other, other, TOKENS), expected)
+    with pytest.raises(ValueError, match=r"the checkpoint does not fit params\.json"):
+        other.load({**weights, "layers.0.attention.wq.weight": torch.ones(3, 5)})
 
 
 def _files(folder: Path) -> list[str]:

@@ -125,19 +125,22 @@ class LlamaModel(nn.Module):
         for name, table in zip(("cosines", "sines"), rotations(args, shape.context), strict=True):
             self.register_buffer(name, table, persistent=False)
 
-    def load(self, checkpoint: dict[str, Tensor]) -> None:
-        """Takes a checkpoint of Meta's, whose rotations pair neighbours. Raises ValueError for missing or other names
-        and shapes."""
+    def load(self, checkpoint: dict[str, Tensor], pairs_neighbours: bool = True) -> None:
+        """Takes a checkpoint with Meta's names, whose rotations pair neighbours, as Meta's do, or the halves of each
+        head. Raises ValueError for missing or other names and shapes."""
         state = {name: value.float() for name, value in checkpoint.items() if not name.startswith("rope.")}
         state.setdefault("output.weight", state.get("tok_embeddings.weight", torch.empty(0)))
-        for name in state:
-            if name.endswith(("attention.wq.weight", "attention.wk.weight")):
-                state[name] = _halves(state[name], self.args.head_dim or self.args.dim // self.args.n_heads)
         state["output.weight"] = state["output.weight"][..., None, None]
         try:
-            self.load_state_dict(state)
+            self.load_state_dict(state)  # first: it checks the shapes, which sorting relies on
         except RuntimeError as error:
             raise ValueError(f"the checkpoint does not fit params.json: {error}") from error
+        if pairs_neighbours:
+            size = self.args.head_dim or self.args.dim // self.args.n_heads
+            with torch.no_grad():
+                for layer in self.layers:
+                    for projection in (layer.attention.wq, layer.attention.wk):
+                        projection.weight.copy_(_halves(projection.weight, size))
 
     def forward(self, tokens: Tensor, mask: Tensor, positions: Tensor, *caches: Tensor) -> tuple[Tensor, ...]:
         """`caches` are the keys of all layers, then the values. Returns the logits, and the new keys and values."""
