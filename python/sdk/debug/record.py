@@ -75,12 +75,12 @@ def rebuild(
 
 
 def _session(options: arguments.Options, compared: Path | None) -> tuple[Model, Any]:
-    """The export. If nothing says with which inputs, `compared` is the file of those of the comparison."""
+    """The export. If neither an argument nor the model has inputs, those of the comparison in `compared` are taken."""
     model = load_model(options.model, options.methods)
     try:
         inputs = example_inputs(model, options.inputs, options.inputs_file)
     except CommandError as error:
-        if options.inputs or options.inputs_file is not None:
+        if options.inputs or options.inputs_file is not None or model.example_inputs is not None:
             raise
         if compared is None:
             raise CommandError(f"{error} The arguments of sdk.export follow `--` here.") from error

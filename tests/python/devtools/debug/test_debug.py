@@ -173,6 +173,23 @@ def test_the_inputs_of_a_model_whose_file_has_none(tmp_path: Path, capsys: pytes
     assert "error" not in capsys.readouterr().err
 
 
+def test_example_inputs_that_fail_are_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model's file has inputs: their error is reported, without the hint at arguments after `--`."""
+    model, pte, inputs = tmp_path / "wrong.py", tmp_path / "wrong.pte", tmp_path / "x.pt"
+    model.write_text(
+        "import torch\n\nclass Net(torch.nn.Linear):\n    def __init__(self):\n        super().__init__(8, 2)\n\n"
+        "    @staticmethod\n    def example_inputs():\n        raise OSError('the picture is missing')\n"
+    )
+    torch.save((torch.randn(1, 8),), inputs)
+    given = [f"{model}:Net", "-o", str(pte), "--no-verify", "--input", "1x8:float32"]
+    assert export_command(given) == 0
+    capsys.readouterr()
+    for arguments in ([], ["--inputs", str(inputs)]):
+        assert main([f"{model}:Net", str(pte), *arguments]) == 2
+        said = capsys.readouterr().err
+        assert "the picture is missing" in said and "follow `--`" not in said
+
+
 def test_weights_that_are_random_are_named_as_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A class without a seed has other weights each time that it is built, so no difference is reported as a defect."""
     model, pte = tmp_path / "unseeded.py", tmp_path / "unseeded.pte"
