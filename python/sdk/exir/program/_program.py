@@ -74,7 +74,7 @@ def to_edge(
     _refuse_preserved_views(config, programs)
     notes: list[str] = []
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
-    options = _options(config, frozenset(unwrap_op(op) for op in config.preserve_ops))
+    options = _options(config, _preserved_by(config))
     edge = _in_every_method({name: (program, options, verifier) for name, program in programs.items()}, notes)
     manager = _manager(edge, constant_methods, config, notes, number=True)
     return _recorded(manager, programs) if generate_etrecord else manager
@@ -98,9 +98,8 @@ def to_edge_transform_and_lower(
     """
     programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
-    _refuse_preserved_views(config, programs)
     partitioners = _partitioners_by_method(partitioner, programs)
-    user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
+    user_preserved = _preserved_by(config)
     notes: list[str] = []
     lowerings, preserved_by_method = {}, {}
     for name, program in programs.items():
@@ -156,7 +155,7 @@ def _decompose_leftovers(
     manager: EdgeProgramManager, config: EdgeCompileConfig, preserved: frozenset[torch._ops.OpOverload]
 ) -> EdgeProgramManager:
     """Decomposes operators that were kept whole for a partitioner which then did not delegate them."""
-    user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
+    user_preserved = _preserved_by(config)
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
     programs = {}
     for name, program in manager._edge_programs.items():
@@ -321,19 +320,35 @@ def _manager(
 
 
 def _refuse_preserved_views(config: EdgeCompileConfig, programs: dict[str, ExportedProgram]) -> None:
-    """Raises RuntimeError, as ExecuTorch does, if a program calls a view that `preserve_ops` lists."""
-    listed = {op for op in map(unwrap_op, config.preserve_ops) if isinstance(op, torch._ops.OpOverload) and op.is_view}
-    if not listed or not config._check_ir_validity:
+    """Raises RuntimeError, as ExecuTorch does, if a program has a view that `preserve_ops` lists after the composite
+    operators, such as reshape, are decomposed. Those that `_core_aten_ops_exception_list` has, too, are accepted."""
+    accepted = set(map(unwrap_op, config._core_aten_ops_exception_list))
+    preserved = {op for op in map(unwrap_op, config.preserve_ops) if isinstance(op, torch._ops.OpOverload)} - accepted
+    if not config._check_ir_validity or not any(op.is_view and not _is_composite(op) for op in preserved):
         return
     for method, program in programs.items():
-        for module in program.graph_module.modules():
-            for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
-                if node.target in listed:
-                    raise RuntimeError(
-                        f"EdgeCompileConfig.preserve_ops lists torch.ops.{node.target}, which method {method!r} calls: "
-                        f"Cannot preserve operator {node.target} because it is a view. Edge dialect writes views as "
-                        f"copies: remove the operator from the list.{source_of(node)}"
-                    )
+        table = torch.export.default_decompositions()
+        for op in preserved:
+            table.pop(op, None)
+        module = program.run_decompositions(table).graph_module
+        graphs = [each.graph for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
+        for node in (node for graph in graphs for node in graph.nodes):
+            if node.target in preserved and node.target.is_view:
+                raise RuntimeError(
+                    f"EdgeCompileConfig.preserve_ops lists torch.ops.{node.target}, which method {method!r} calls: "
+                    f"Cannot preserve operator {node.target} because it is a view. Edge dialect writes views as "
+                    f"copies: remove the operator from the list.{source_of(node)}"
+                )
+
+
+def _preserved_by(config: EdgeCompileConfig) -> frozenset:
+    """The operators that the user keeps whole. Views, such as reshape, decompose, because edge dialect copies."""
+    ops = map(unwrap_op, config.preserve_ops)
+    return frozenset(op for op in ops if not (isinstance(op, torch._ops.OpOverload) and op.is_view))
+
+
+def _is_composite(op: torch._ops.OpOverload) -> bool:
+    return torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "CompositeImplicitAutograd")
 
 
 def _options(config: EdgeCompileConfig, preserved: frozenset, filtered: Sequence[tuple] = ()) -> EdgeOptions:
