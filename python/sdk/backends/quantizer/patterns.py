@@ -122,15 +122,6 @@ def is_annotated(node: Node) -> bool:
     return annotation is not None and annotation._annotated
 
 
-def drop_guards(model: GraphModule) -> None:
-    """Removes what checks that inputs have the example's sizes, so that the quantised model can be exported with
-    dynamic sizes although it was captured without."""
-    for node in model.graph.find_nodes(op="call_module", target="_guards_fn"):
-        model.graph.erase_node(node)
-        delattr(model, node.target)
-    model.recompile()
-
-
 def turn_numbers_into_tensors(model: GraphModule) -> None:
     """Replaces numbers among the operands of sums, differences and products by tensors, so that observers can be
     attached."""

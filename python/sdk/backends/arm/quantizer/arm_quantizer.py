@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, Quantizer, get_module_name_filter
+from torchao.quantization.pt2e.quantizer import QuantizationConfig, get_module_name_filter
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.ethosu.compile_spec import EthosUCompileSpec
@@ -29,6 +29,7 @@ from sdk.backends.arm.quantizer.decomposition import decompose
 from sdk.backends.arm.quantizer.rewriting import make_functional, rewrite
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.vgf.compile_spec import VgfCompileSpec
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.patterns import turn_numbers_into_tensors
 from sdk.exir.graph_module import get_control_flow_submodules
 
@@ -45,7 +46,7 @@ __all__ = [
 Self = TypeVar("Self", bound="TOSAQuantizer")
 
 
-class TOSAQuantizer(Quantizer):
+class TOSAQuantizer(BackendQuantizer):
     """Annotates what TOSA computes in integers. The most specific setting applies to a node: its module's name, then
     its module's type, then the global one. None leaves a module in floats. Every setter returns the quantizer.
     """
@@ -94,6 +95,7 @@ class TOSAQuantizer(Quantizer):
         """Turns numbers among the operands into tensors, attention, splits and products of many matrices into what is
         quantised, and other operators of the parts that are quantised into what they are computed with. Changes and
         returns `model`."""
+        super().transform_for_annotation(model)
         settings = self._settings()
         make_functional(model)
         decompose(model, lambda node: _quantizes_activations(self._config_of(node, settings)))

@@ -16,7 +16,6 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import (
     QuantizationAnnotation,
     QuantizationConfig,
-    Quantizer,
     SharedQuantizationSpec,
     get_input_act_qspec,
     get_output_act_qspec,
@@ -28,6 +27,7 @@ from sdk.backends.cortex_m.quantizer.quantization_configs import (
     INT8_PER_TENSOR_CONFIG,
     SOFTMAX_OUTPUT_FIXED_QSPEC,
 )
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.patterns import (
     ACTIVATIONS,
     ADDITIONS,
@@ -83,13 +83,14 @@ MOVES = SHARING - {_aten.mean.default, _aten.mean.dim, _aten.upsample_bilinear2d
 POOLS = frozenset((_aten.avg_pool2d.default, _aten.max_pool2d.default))
 
 
-class CortexMQuantizer(Quantizer):
+class CortexMQuantizer(BackendQuantizer):
     """Annotates what cortex_m has kernels for: convolutions with a scale for each output channel, linear layers with
     one, and other operators. Everything else stays in floats."""
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Recurrent layers become their time steps, means over images pools, products of matrices `bmm`, and numbers
         among the operands tensors."""
+        super().transform_for_annotation(model)
         unroll(model)
         for node in model.graph.nodes:
             node.meta.pop(UNROLLED, None)  # the gates and the states are quantised as other operators are

@@ -11,14 +11,14 @@ quantized = convert_pt2e(prepared)
 from __future__ import annotations
 
 from torch.fx import GraphModule
-from torchao.quantization.pt2e.quantizer import Quantizer
 
 from sdk.backends.mediatek._passes.decompose_scaled_dot_product_attention import DecomposeScaledDotProductAttention
 from sdk.backends.mediatek.quantizer.annotator import annotate
 from sdk.backends.mediatek.quantizer.qconfig import Precision, get_quant_config
+from sdk.backends.quantizer.base import BackendQuantizer
 
 
-class NeuropilotQuantizer(Quantizer):
+class NeuropilotQuantizer(BackendQuantizer):
     """Annotates what MediaTek computes in integers: weights with a scale for each output channel, and A8W8 unless
     another precision is set."""
 
@@ -34,6 +34,7 @@ class NeuropilotQuantizer(Quantizer):
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Decomposes attention."""
+        super().transform_for_annotation(model)
         return DecomposeScaledDotProductAttention()(model).graph_module
 
     def annotate(self, model: GraphModule) -> GraphModule:

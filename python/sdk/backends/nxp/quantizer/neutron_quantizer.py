@@ -12,15 +12,15 @@ from __future__ import annotations
 from typing import Any
 
 from torch.fx import GraphModule
-from torchao.quantization.pt2e.quantizer import Quantizer
 
 from sdk.backends.nxp.backend.neutron_target_spec import NeutronTargetSpec
 from sdk.backends.nxp.quantizer import qconfig
 from sdk.backends.nxp.quantizer.annotator import ANNOTATORS, Scheme, annotate
 from sdk.backends.nxp.quantizer.passes import prepared_for_annotation
+from sdk.backends.quantizer.base import BackendQuantizer
 
 
-class NeutronQuantizer(Quantizer):
+class NeutronQuantizer(BackendQuantizer):
     """Annotates what Neutron computes: int8 activations with zero points, symmetric int8 weights.
 
     Args:
@@ -36,6 +36,7 @@ class NeutronQuantizer(Quantizer):
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Rewrites what Neutron has in another form: quotients by a constant become products, splits become slices,
         and numbers become tensors."""
+        super().transform_for_annotation(model)
         return prepared_for_annotation(model)
 
     def annotate(self, model: GraphModule) -> GraphModule:

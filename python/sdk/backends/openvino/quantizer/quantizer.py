@@ -14,11 +14,12 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec, Quantizer
+from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec
 
 from sdk.backends.openvino.quantizer.modes import QuantizationMode, configuration
 from sdk.backends.openvino.quantizer.scope import IgnoredScope
 from sdk.backends.openvino.quantizer.weights import WeightObserver
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.patterns import (
     ANNOTATION,
     CONVOLUTIONS,
@@ -35,7 +36,7 @@ _aten = torch.ops.aten
 _EMBEDDINGS = (_aten.embedding.default,)
 
 
-class OpenVINOQuantizer(Quantizer):
+class OpenVINOQuantizer(BackendQuantizer):
     """Annotates convolutions, transposed convolutions and linear layers, and in the modes INT8_SYM and INT8_MIXED sums,
     products, concatenations and average pools; in the modes for weights only, the weights of layers and of embeddings.
 
@@ -90,6 +91,7 @@ class OpenVINOQuantizer(Quantizer):
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Converts number operands to tensors. Changes and returns `model`."""
+        super().transform_for_annotation(model)
         if not self.mode.is_weights_only:
             turn_numbers_into_tensors(model)
         return model

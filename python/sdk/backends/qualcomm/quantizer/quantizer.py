@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import Quantizer
 
 from sdk.backends.qualcomm.quantizer import qconfig as q
 from sdk.backends.qualcomm.quantizer.annotators.htp_rules import RULES, needs
@@ -40,6 +39,7 @@ from sdk.backends.qualcomm.quantizer.qconfig import (
 )
 from sdk.backends.qualcomm.quantizer.transforms import transform_for_annotation
 from sdk.backends.qualcomm.serialization.qc_schema import QcomChipset, QnnExecuTorchBackendType, soc_info
+from sdk.backends.quantizer.base import BackendQuantizer
 
 __all__ = [
     "ModuleQConfig",
@@ -187,7 +187,7 @@ class ModuleQConfig:
         }
 
 
-class QnnQuantizer(Quantizer):
+class QnnQuantizer(BackendQuantizer):
     """Annotates what QNN computes in integers: 8a8w with one scale for each tensor, unless
     `set_default_quant_config` says otherwise.
 
@@ -231,6 +231,7 @@ class QnnQuantizer(Quantizer):
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Decomposes what QNN has no operator for, and makes numbers tensors, which are quantised."""
+        super().transform_for_annotation(model)
         return transform_for_annotation(model)
 
     def validate(self, model: GraphModule) -> None:

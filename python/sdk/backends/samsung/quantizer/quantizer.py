@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch.fx import GraphModule
-from torchao.quantization.pt2e.quantizer import Quantizer
 
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.samsung.quantizer.annotator import annotate
 from sdk.backends.samsung.quantizer.qconfig import Precision, get_quant_config, precision_of
 
 __all__ = ["EnnQuantizer", "Precision"]
 
 
-class EnnQuantizer(Quantizer):
+class EnnQuantizer(BackendQuantizer):
     """Annotates what Samsung computes in integers: A8W8, with a scale for each output channel of weights, unless
     `setup_quant_params` says otherwise.
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, Quantizer
+from torchao.quantization.pt2e.quantizer import QuantizationConfig
 
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.configuration import activations, weights
 from sdk.backends.quantizer.patterns import LINEAR, annotate_part
 
@@ -49,7 +50,7 @@ def get_symmetric_quantization_config(
     return QuantizationConfig(activation, None, weight, None, False)
 
 
-class VulkanQuantizer(Quantizer):
+class VulkanQuantizer(BackendQuantizer):
     """Annotates linear layers."""
 
     def __init__(self) -> None:

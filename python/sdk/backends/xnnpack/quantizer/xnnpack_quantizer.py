@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import Quantizer, get_weight_qspec
+from torchao.quantization.pt2e.quantizer import get_weight_qspec
 from torchao.quantization.pt2e.quantizer.utils import (
     OperatorConfig,
     OperatorPatternType,
@@ -22,6 +22,7 @@ from torchao.quantization.pt2e.quantizer.utils import (
     get_module_name_filter,
 )
 
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.configuration import symmetric_configuration
 from sdk.backends.quantizer.modules import Filter, both, negated, type_filter
 from sdk.backends.quantizer.patterns import (
@@ -33,7 +34,6 @@ from sdk.backends.quantizer.patterns import (
     PRODUCTS,
     TRANSPOSED,
     annotate_part,
-    drop_guards,
     propagate,
     turn_numbers_into_tensors,
 )
@@ -109,7 +109,7 @@ def _supported() -> list[OperatorConfig]:
     ]
 
 
-class XNNPACKQuantizer(Quantizer):
+class XNNPACKQuantizer(BackendQuantizer):
     """Annotates the operators that XNNPACK computes in integers: convolutions, transposed convolutions, linear layers,
     sums, products, concatenations and average pooling, with the ReLUs after them. Dynamic configurations apply to
     linear layers and to convolutions with one group. The linear layers of LSTMs, GRUs and plain recurrent layers with
@@ -202,7 +202,7 @@ class XNNPACKQuantizer(Quantizer):
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Converts number operands to tensors, unrolls recurrent layers, and removes checks of the example's sizes.
         Changes and returns `model`."""
-        drop_guards(model)
+        super().transform_for_annotation(model)
         if not any(config.is_qat for config in self._configs()):
             unroll(model)
         if self._has_static():

@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec, Quantizer
+from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec
 from torchao.quantization.pt2e.quantizer.utils import get_module_name_filter
 
 from sdk.backends.apple.coreml.quantizer.configuration import configuration
+from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.configuration import with_zero_point
 from sdk.backends.quantizer.modules import Filter, both, negated, type_filter
 from sdk.backends.quantizer.patterns import (
@@ -59,7 +60,7 @@ _SHARING = _overloads(
 ) | {_aten.flatten.using_ints}
 
 
-class CoreMLQuantizer(Quantizer):
+class CoreMLQuantizer(BackendQuantizer):
     """Annotates convolutions, transposed convolutions, linear layers, sums, products and matrix products, each with the
     activation function after it; pools, means and `flatten` keep the scale of what they read. Where a configuration
     leaves activations in floats, only weights are annotated.
@@ -92,6 +93,7 @@ class CoreMLQuantizer(Quantizer):
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Converts number operands to tensors. Changes and returns `model`."""
+        super().transform_for_annotation(model)
         if any(config.input_activation is not None for config in self._configurations()):
             turn_numbers_into_tensors(model)
         return model

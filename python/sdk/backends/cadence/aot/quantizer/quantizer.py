@@ -33,6 +33,7 @@ from sdk.backends.cadence.aot.quantizer.mixed_patterns import (
 )
 from sdk.backends.cadence.aot.quantizer.patterns import PartitionAnchors, QuantizationPattern
 from sdk.backends.cadence.aot.quantizer.utils import find_sequential_partitions_aten, is_annotated, no_outside_users
+from sdk.backends.quantizer.base import BackendQuantizer
 
 
 def _spec(dtype: torch.dtype, symmetric: bool, observer: Any) -> QuantizationSpec:
@@ -74,7 +75,7 @@ qconfig_A16 = _config(act_qspec_asym16s, wgt_qspec_asym8s)  # noqa: N816
 qconfig_A32W8sym = _config(None, wgt_qspec_sym8s, wgt_qspec_sym8s)  # noqa: N816
 
 
-class CadenceAtenQuantizer(Quantizer):
+class CadenceAtenQuantizer(BackendQuantizer):
     """Annotates the chains of one pattern."""
 
     def __init__(self, pattern: QuantizationPattern, quantization_config: QuantizationConfig) -> None:
