@@ -127,8 +127,9 @@ def branches(x):
 @pytest.mark.parametrize("in_branches", [False, True], ids=["program", "branches"])
 def test_tags_of_inputs_and_outputs(in_branches):
     """DEL-13: what no delegate can own is an error of the original's type; it names the node and the partitioner."""
-    for op in ("output", "placeholder"):
-        with pytest.raises(RuntimeError, match=rf"{op} node \w+ should not be tagged") as caught:
+    constants = "for non-params, non-buffer, and non-tensor constants"
+    for op, said in (("output", r"node \w+"), ("placeholder", f"node {constants}")):
+        with pytest.raises(RuntimeError, match=f"{op} {said} should not be tagged") as caught:
             to_backend(edge_of(branches, X), TagsOf(op, in_branches))
         assert "The partitioner was TagsOf." in full_text(caught.value)
 

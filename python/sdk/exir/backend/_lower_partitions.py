@@ -106,8 +106,9 @@ def _check_inputs_and_outputs(module: GraphModule, weights: Container[Node]) -> 
                 "returns belongs to no delegate. Tag the operators that compute the results."
             )
         raise TagError(
-            f"placeholder node {node.name} should not be tagged: it has the delegation tag {tag!r}, but it is an input "
-            "of the graph. A delegate can own parameters, buffers and constants alone, and gets inputs from its "
+            "placeholder node for non-params, non-buffer, and non-tensor constants should not be tagged: "
+            f"{node.name} has the delegation tag {tag!r}, but it is an input of the graph. A delegate can own "
+            "parameters, buffers and constants alone, and gets inputs from its "
             "caller: tag the operators that read it."
         )
 
