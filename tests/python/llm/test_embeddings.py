@@ -39,6 +39,7 @@ _LAYERS = {"sliding_window": 6, "layer_types": ["sliding_attention", "full_atten
 MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "BertModel": (transformers.BertConfig, _SIZES, "mean"),
     "XLMRobertaModel": (transformers.XLMRobertaConfig, _SIZES, "cls"),
+    "MPNetModel": (transformers.MPNetConfig, _SIZES, "mean"),
     "Gemma3TextModel": (
         transformers.Gemma3TextConfig,
         {**_DECODER, **_LAYERS, "use_bidirectional_attention": True},
@@ -133,13 +134,19 @@ def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
     export_embedding(tmp_path, backend, pooling=mode, normalize=True).save(tmp_path / "out.pte")
     embedder = TextEmbedder(str(tmp_path / "out.pte"))
     assert embedder.dim == 32
-    assert embedder.max_tokens == (32 if name == "XLMRobertaModel" else 34)  # whose positions begin after padding's
+    assert embedder.max_tokens == (
+        32 if name in ("XLMRobertaModel", "MPNetModel") else 34
+    )  # positions begin after padding's
     for text in [*TEXTS, "z" * (embedder.max_tokens - 2)]:
         assert embedder.encode(text) == ids_of(text)
         wanted = pooled(mode, states(model, ids_of(text)))
         wanted /= np.linalg.norm(wanted)
         np.testing.assert_allclose(embedder.embed(text), wanted, rtol=0, atol=1e-5)
         np.testing.assert_array_equal(embedder.embed(ids_of(text)), embedder.embed(text))
+    if name == "MPNetModel":  # asks whether there is one token
+        with pytest.raises(ExecuTorchError, match=r"2\.\.32"):
+            embedder.embed([5])
+        return
     wanted = pooled(mode, states(model, [5]))
     np.testing.assert_allclose(embedder.embed([5]), wanted / np.linalg.norm(wanted), rtol=0, atol=1e-5)
 

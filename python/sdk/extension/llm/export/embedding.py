@@ -201,9 +201,7 @@ def _object(path: Path) -> dict[str, Any]:
 def load_embedding_model(folder: Path) -> Any:
     """The model of a folder. Raises CheckpointError for one that cannot be used, SettingsError without transformers."""
     # The pooler makes a vector for tasks of classification, which is not part of the program.
-    return pretrained_model(
-        "AutoModel", folder, "exporting this model", unused=("pooler.",), attn_implementation="sdpa"
-    )
+    return pretrained_model("AutoModel", folder, "exporting this model", unused=("pooler.",))
 
 
 def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
@@ -259,10 +257,19 @@ def tokens_around(folder: Path) -> tuple[list[int], list[int]]:
 def capture_embedding(model: nn.Module, head: nn.Sequential, length: int) -> ExportedProgram:
     """Exports the method `embed` for up to `length` tokens."""
     tokens = torch.ones(1, min(7, length), dtype=torch.int64)
-    count = Dim("tokens", min=1, max=length)
-    # One token is treated like several, although torch.export makes size 1 a separate case.
-    with torch.no_grad(), torch.fx.experimental._config.patch(backed_size_oblivious=True):
-        return export(TextEmbedding(model, head).eval(), (tokens,), dynamic_shapes=({1: count},), strict=False)
+
+    def from_tokens(least: int) -> ExportedProgram:
+        shapes = ({1: Dim("tokens", min=least, max=length)},)
+        # One token is treated like several, although torch.export makes size 1 a separate case.
+        with torch.no_grad(), torch.fx.experimental._config.patch(backed_size_oblivious=True):
+            return export(TextEmbedding(model, head).eval(), (tokens,), dynamic_shapes=shapes, strict=False)
+
+    try:
+        return from_tokens(1)
+    except torch._dynamo.exc.UserError:
+        # The code of some models, such as MPNet, asks whether there is one token. Tokenizers put at least two around a
+        # text; one token is refused by the program.
+        return from_tokens(2)
 
 
 def export_embedding(
