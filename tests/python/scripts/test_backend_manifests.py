@@ -333,6 +333,7 @@ def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
             "tests/costs.txt",  # of all tests, by their names
             "tests/python/scripts/test_backend_manifests.py",  # the makers whose modules have ExecuTorch's names
             "tests/python/backends/test_quantizer_configuration.py",  # compares those of all backends
+            "tests/python/backends/test_quantizer_guards.py",  # the same
             "tests/python/runtime/test_paths_of_streams.py",  # opens paths by the functions of all packages
             "tests/python/scripts/test_unknown_keywords.py",  # calls the functions of all packages
         )
