@@ -177,8 +177,8 @@ export class Server {
     loadMethod: (_id: number, module: number, method: string) => this.inTurn(module, (found) => found.loadMethodAsync(method)),
     unloadMethod: (_id: number, module: number, method: string) => this.inTurn(module, (found) => found.unloadMethod(method)),
     execute: (_id: number, module: number, method: string, inputs: Plain[]) => {
-      const isLater = this.turns.has(module) || this.module(module).isLater(method);
-      const values = (this.sharesInputs && isLater ? inputs.map(copyOf) : inputs).map(fromPlainValue) as Input[];
+      const mayChange = this.sharesInputs && (this.turns.has(module) || this.module(module).isLater(method));
+      const values = (mayChange ? inputs.map(copyOf) : inputs).map(fromPlainValue) as Input[];
       return this.inTurn(module, async (found) => (await found.executeAsync(method, values)).map(toPlainValue));
     },
     image: (_id: number, _module: number, pixels: Pixels, options: ImageOptions) => toPlainValue(this.running().imageToTensor(pixels, options)),

@@ -48,7 +48,7 @@ class Page(Worker):
                 prompt = text_of(int(str(request["prompt"])), int(str(request["seed"])))
                 found = self._page.evaluate(f"measure({json.dumps(prompt)}, {answer})")
                 if found["pieces"] < 2 or found["promptTokens"] == 0:
-                    raise EngineError(f"{self.name}: expected {answer} tokens after a prompt, found {found}")
+                    raise RuntimeError(f"expected {answer} tokens after a prompt, found {found}")
                 return {
                     "prefill": found["promptTokens"] / found["first"] * 1000,
                     "decode": (answer - 1) / found["rest"] * 1000,

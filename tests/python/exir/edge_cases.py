@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from zoo.function import Function
 
 
@@ -189,3 +190,9 @@ def _write_then_read_region(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
         z = y
     z.add_(3.0)
     return y * 2, z
+
+
+def targets(program):
+    """The ATen operators that a program calls, in order."""
+    found = [n.target for n in program.graph.nodes if n.op == "call_function"]
+    return [t._op if isinstance(t, EdgeOpOverload) else t for t in found]
