@@ -142,8 +142,12 @@ def export(options: argparse.Namespace, file: Path) -> None:
     config = SUPPORTED_LLM_MODELS[options.decoder_model]
     config.refuse_unsupported()
     model = _model(options, config)
-    if options.tasks:
-        print(f"--tasks {' '.join(options.tasks)}: not read; the prompts alone calibrate", file=sys.stderr)
+    for given in (
+        "--tasks " + " ".join(options.tasks) if options.tasks else "",
+        f"--limit {options.limit}" if options.limit is not None else "",
+    ):
+        if given:
+            print(f"{given}: not read; the prompts alone calibrate", file=sys.stderr)
     tokenizer = get_tokenizer(str(options.tokenizer_model))
     prompts = [tokenizer.encode(prompt, bos=True, eos=False)[: options.max_seq_len] for prompt in options.prompt]
     if not prompts:

@@ -262,6 +262,7 @@ def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert run_script(SCRIPT, *call, "--compile_only") == 0
     said = capsys.readouterr()
     assert said.out == "wrote artifact/llama_qnn.pte\n" and "--tasks wikitext: not read" in said.err
+    assert "--limit 1: not read" in said.err
     ReferenceProgram(Path("artifact", "llama_qnn.pte"))
     monkeypatch.setattr(torch.export, "export", None)
     assert run_script(SCRIPT, *call, "--compile_only", "--pre_gen_pte", "artifact") == 0
