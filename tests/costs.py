@@ -19,7 +19,7 @@ import pytest
 
 FILE = Path(__file__).with_name("costs.txt")
 
-EXPENSIVE = 1.0
+EXPENSIVE = 0.5
 """CPU seconds on the server of the budgets: the tests of a function that takes longer, all together, run in shares."""
 
 LEAST = 0.1

@@ -79,7 +79,7 @@ class ExportPass(_ExportPassBase):
             return super().create_arg(a)
 
         def _node_of(self, size: Any) -> Any:
-            """The node that computes a symbolic number, which a pass took from the shape of a tensor, say."""
+            """The node that computes a symbolic number, which a pass took, for example, from the shape of a tensor."""
             symbols = SymbolTable(self.graph)
             for node in self.graph.nodes:
                 symbols.add(node, node.meta.get("val"))
@@ -94,7 +94,7 @@ class ExportPass(_ExportPassBase):
     class ExportInterpreter(_ExportPassBase.ExportInterpreter):
         def __init__(self, callback: _ExportPassBase, gm: GraphModule) -> None:
             super().__init__(callback, gm)
-            self.extra_traceback = False  # `run_node` remembers the node, and who runs the pass describes it.
+            self.extra_traceback = False  # `run_node` records the node; the caller of the pass describes it in the error.
 
         def run_node(self, n: torch.fx.Node) -> Argument:
             try:

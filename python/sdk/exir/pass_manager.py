@@ -108,9 +108,9 @@ class PassManager(fx.PassManager):
 
 
 class _Held:
-    """The program that a manager is called with. Passes over its graph may have a reference to it, to which they add
-    weights, or from which they remove some: that belongs to the copy whose graph they change. Until `restore`, its
-    graph is that of the copy."""
+    """The program with which a manager is called. Passes work on a copy of its graph, but some have a reference to the
+    program and add or remove its weights; `move_to` applies these changes to the copy. Until `restore`, the program has
+    the copy's graph."""
 
     def __init__(self, program: ExportedProgram) -> None:
         self._program, self._graph_module = program, program.graph_module

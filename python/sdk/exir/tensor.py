@@ -227,7 +227,7 @@ class TensorSpec:
 
     def init_mem_planning_fields(self) -> None:
         """Forgets what a planner has decided."""
-        # Integers once they are planned. Typed as Any: whoever reads them runs after the planner.
+        # Integers once they are planned. Typed as Any, because they are only read after planning.
         self.lifetime: list[Any] = [None, None]
         self.mem_id: Any = None
         self.mem_obj_id: Any = None

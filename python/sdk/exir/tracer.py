@@ -8,7 +8,7 @@ from typing import Any, Union
 
 import torch
 
-# What a node of a graph can stand for. The nested parts are values again.
+# The values that a node of a graph can have. Their nested parts are values, too.
 Value = Union[  # noqa: UP007 - the operator cannot take forward references
     torch.Tensor,
     str,

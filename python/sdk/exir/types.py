@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types of what describes the values of a graph."""
+"""Types of the specs that describe the values of a graph."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ _VIEWS_OR_COPIES = (aten.reshape.default, aten.reshape_as.default, aten.flatten.
 
 
 def copies(node: Node, op: torch._ops.OpOverload) -> bool:
-    """Whether a call that returns its operand, or a view of it, where strides allow that has copied it in eager. In the
-    edge dialect its operand is dense, so that the call itself does not show it."""
+    """Whether a call such as `reshape`, which returns its operand or a view of it if the strides allow that, copied it
+    in eager mode. In the edge dialect every operand is dense, so the call itself does not tell."""
     if op is not aten.contiguous.default and op not in _VIEWS_OR_COPIES:
         return False
     val, result = node.args[0].meta.get("val"), node.meta.get("val")

@@ -46,8 +46,8 @@ _DIM = {aten.unique_consecutive.default: 3, aten.unique_dim.default: 1}
 
 
 def corrected(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, Any], value: Any) -> Any:
-    """The fake result of a call. PyTorch 2.13 gives the unique slices along a negative `dim` too many dimensions, and
-    takes the number of their counts from one of these."""
+    """The fake result of a call, corrected: for a negative `dim`, PyTorch 2.13 returns unique slices with too many
+    dimensions, and counts of a wrong size."""
     place = _DIM.get(op)
     dim = kwargs.get("dim", args[place] if place is not None and len(args) > place else None)
     if place is None or dim is None or dim >= 0 or value[0].dim() == args[0].dim():

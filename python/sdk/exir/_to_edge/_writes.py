@@ -133,7 +133,7 @@ class WriteLowering(EdgeEmitter):
         return value if value_of(value).dtype == old.dtype else self._cast(value, old.dtype)
 
     def _keeps(self, node: Node, functional: torch._ops.OpOverload) -> bool:
-        """Whether the in-place call `node` stays whole as the call of `functional` that it is."""
+        """Whether the in-place call `node`, as a call of its form `functional`, is kept instead of decomposed."""
         if self._options.keep is None:
             return False
         target, node.target = node.target, functional

@@ -176,8 +176,8 @@ class Planner:
         return pytree.tree_unflatten(values, spec)
 
     def _store_constants(self) -> None:
-        """A tensor, which may have several nodes, is in float16 if an operator reads it so: the others convert it then.
-        Else it stays in float32."""
+        """Stores a tensor, which may have several nodes, in float16 if any operator reads it in float16; its other
+        readers convert it. Otherwise it stays in float32."""
         plan = self._plan
         halves = {
             id(tensor)

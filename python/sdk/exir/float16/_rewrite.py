@@ -24,7 +24,7 @@ class Rewriter:
         self._plan = plan
         self._mode = mode
         self._graph = Graph()
-        self._forms: dict[Node, dict[torch.dtype, Node]] = {}  # of what the model has in float32
+        self._forms: dict[Node, dict[torch.dtype, Node]] = {}  # of float32 nodes, by dtype
         self._copies: dict[Node, Node] = {}
 
     def write(self, graph: Graph) -> Graph:

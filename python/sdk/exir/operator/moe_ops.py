@@ -10,7 +10,7 @@ from torch.library import Library
 
 def _grouped_mm(input: Tensor, weight: Tensor, offs: Tensor) -> Tensor:
     """Rows [offs[g - 1], offs[g]) of input (s, k) times weight[g] of (groups, k, n): (s, n), with zeros in the rows
-    from the last offset on. `offs` are integers that do not fall."""
+    from the last offset on. `offs` are non-decreasing integers."""
     result = input.new_zeros(input.shape[0], weight.shape[2])
     begin = 0
     for matrix, end in zip(weight, offs.tolist(), strict=True):
@@ -36,4 +36,5 @@ _lib.impl("grouped_mm", _grouped_mm_meta, "Meta")
 _lib.impl("grouped_mm.out", _grouped_mm_out, "CompositeExplicitAutograd")
 
 GROUPED = {"transformers::grouped_mm_fallback": torch.ops.moe_ops.grouped_mm.default}
-"""Operators of libraries to the one that computes the same: transformers calls its own when it is exported."""
+"""Maps operators of other libraries to the equivalent operator here: an exported model of transformers calls the
+library's own."""

@@ -40,7 +40,7 @@ def gen_out_variant_schema(func_op_schema: str) -> str:
 
 
 def _is_in_place(schema: Any) -> bool:
-    """Whether an operator returns its first argument, to which it writes, and is named like PyTorch's that do."""
+    """Whether an operator writes to its first argument, returns it, and is named like PyTorch's in-place operators."""
     if not schema.name.endswith("_") or schema.name.endswith("__") or len(schema.returns) != 1 or not schema.arguments:
         return False
     written, returned = schema.arguments[0].alias_info, schema.returns[0].alias_info

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The name in the original of `sdk.exir.operator.device_copy_ops`."""
+"""ExecuTorch's name of the module `sdk.exir.operator.device_copy_ops`."""
 
 from __future__ import annotations
 

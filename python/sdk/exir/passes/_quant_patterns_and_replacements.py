@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The name in the original of `sdk.exir.operator.quantized_ops` and of `sdk.exir.quantization.patterns`."""
+"""ExecuTorch's name of the modules `sdk.exir.operator.quantized_ops` and `sdk.exir.quantization.patterns`."""
 
 from __future__ import annotations
 

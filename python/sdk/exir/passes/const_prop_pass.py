@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original's other name for `sdk.exir.passes.constant_prop_pass`."""
+"""ExecuTorch's other name of the module `sdk.exir.passes.constant_prop_pass`."""
 
 from __future__ import annotations
 

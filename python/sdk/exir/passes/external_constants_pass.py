@@ -89,7 +89,7 @@ def delegate_external_constants_pass_unlifted(
     if not isinstance(module, GraphModule):
         raise TypeError(f"expected the GraphModule that ExportedProgram.module() returns, got {type(module).__name__}")
     marked = 0
-    names: dict[torch.Tensor, str] = {}  # a weight may have several, of which one with a mark is enough
+    names: dict[torch.Tensor, str] = {}  # of each weight; if it has several names, one with a mark suffices
     for node in module.graph.nodes:
         if node.op == "get_attr" and gen_tag_fn is not None:
             name, tag = str(node.target), gen_tag_fn(node)

@@ -35,7 +35,7 @@ class RemoveMixedTypeOperators(ExportPass):
 
 
 def _promotion(op: torch._ops.OpOverload, kwargs: dict[str, Any]) -> ELEMENTWISE_TYPE_PROMOTION_KIND:
-    """A quotient that is not rounded is a float, of integers, too."""
+    """A quotient that is not rounded is a float, even if both operands are integers."""
     divides = op in (torch.ops.aten.div.Tensor, torch.ops.aten.div.Tensor_mode)
     if divides and kwargs.get("rounding_mode") is None:
         return ELEMENTWISE_TYPE_PROMOTION_KIND.INT_TO_FLOAT

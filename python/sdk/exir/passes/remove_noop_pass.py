@@ -31,7 +31,7 @@ _INVERSES = {
     f"quantized_decomposed::dequantize_per_{kind}": f"quantized_decomposed::quantize_per_{kind}"
     for kind in ("tensor", "channel")
 }
-"""The overloads whose parameters are not tensors of one element."""
+"""Quantise operators by their inverse, without the overloads whose parameters are tensors of one element."""
 
 
 class RemoveNoopPass(ExportPass):
@@ -71,8 +71,8 @@ def _keep_integers(dequantized: Node, users: list[Node]) -> None:
 
 
 def _is_inverse(quantize: Node, dequantized: Node) -> bool:
-    """Whether quantising what was dequantised gives back every integer. A narrower range clamps some, and float32 does
-    not have all of 32 bits."""
+    """Whether quantising what was dequantised gives back every integer. A narrower range clamps some integers, and
+    float32 does not represent every int32."""
     if not isinstance(dequantized.target, EdgeOpOverload) or not isinstance(quantize.target, EdgeOpOverload):
         return False
     if _INVERSES.get(dequantized.target.name()) != quantize.target.name() or dequantized.kwargs or quantize.kwargs:

@@ -13,7 +13,7 @@ from sdk.exir.pass_base import ExportPass
 
 
 class ToDevicePass(ExportPass):
-    """Moves the weights to a device, and makes the tensors there that operators make on a device that they name."""
+    """Moves the weights to a device, and sets the `device` argument of operators that create tensors."""
 
     def __init__(self, device: str | torch.device, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

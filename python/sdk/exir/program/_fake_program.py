@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The name in the original of `sdk.exir.graph.fake`."""
+"""ExecuTorch's name of the module `sdk.exir.graph.fake`."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def portable(module: GraphModule, lowered_to_text: LoweredToText) -> GraphModule
                 copy.target = _memory.VIEW
         if _HANDLE in node.meta:
             copy.meta["custom"] = {**node.meta.get("custom", {}), _HANDLE: node.meta[_HANDLE]}
-        copy.name = node.name  # also where it is not one that a new graph would give, like "input"
+        copy.name = node.name  # even if the graph would not generate it, like "input"
         copies[node] = copy
     parts: dict[str, Any] = {}
     for name in {str(node.target) for node in graph.nodes if node.op == "get_attr"}:

@@ -98,5 +98,5 @@ def _parts_of_call(node: ast.Call) -> list[ast.AST]:
     if node.keywords:
         raise ValueError("a call has keywords")
     if isinstance(function, ast.Name) and function.id == "round" and len(node.args) != 1:
-        raise ValueError("it rounds to a number of digits")  # as many zeros as a negative one says
+        raise ValueError("it rounds to a number of digits")  # a large negative number would be a huge power of ten
     return [function, *node.args]

@@ -49,7 +49,7 @@ def identifier(name: str) -> str:
 
 
 def _is_itself(name: str) -> bool:
-    """Whether Python source with this name finds it: Python replaces letters of other widths and styles, so that
+    """Whether Python source can refer to this name. Python normalises letters of other widths and styles, so that
     `__dict_\N{FULLWIDTH LOW LINE}` is `__dict__`."""
     return unicodedata.normalize("NFKC", name) == name
 
@@ -60,8 +60,8 @@ def _empty() -> torch.fx.GraphModule:
 
 
 def _is_attribute(parts: list[str]) -> bool:
-    """Whether source that reads a weight or a graph of this name would get what modules have themselves, such as the
-    method `to_folder`, which writes files."""
+    """Whether source that reads a weight or a graph of this name would get an attribute of every module instead, such
+    as the method `to_folder`, which writes files."""
     at: Any = _empty()
     found = False
     for part in parts:

@@ -80,7 +80,7 @@ class Machine:
         """The stacks below the marks."""
 
     def run(self, code: bytes | mmap.mmap) -> Any:
-        instructions: Any = code  # which are read from a map of a file as from a file
+        instructions: Any = code  # genops() reads a mapped file like an open one
         for instruction, argument, _ in pickletools.genops(instructions):
             name = instruction.name
             if name == "STOP":

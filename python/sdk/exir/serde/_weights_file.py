@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what `torch.save` wrote, from files that nobody vouches for: checkpoints, adapters and example inputs."""
+"""Reads what `torch.save` wrote, from untrusted files: checkpoints, adapters and example inputs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.verification.interpreter import Interpreter
 
 Dtypes = dict[str, "torch.dtype | None"]
-"""Dtypes of a call by argument name; results are `__ret_0`, `__ret_1`, ..., and what is not there is None."""
+"""Dtypes of a call by argument name; results are `__ret_0`, `__ret_1`, ..., and an absent argument is None."""
 
 
 class EdgeOpArgValidator(Interpreter):
@@ -56,7 +56,7 @@ def rejected_dtypes(op: EdgeOpOverload, args: tuple, kwargs: dict[str, Any], res
     values |= {f"__ret_{i}": value for i, value in enumerate(found) if f"__ret_{i}" in names}
     dtypes = {name: _dtype(value) for name, value in values.items()}
     if any(value is None and name.startswith("__ret_") for name, value in dtypes.items()):
-        return None  # Nothing is known of the results: a pass did not say.
+        return None  # A pass did not record the results.
     return None if constraint.validate(dtypes) else dtypes
 
 
@@ -79,7 +79,7 @@ def describe(op: EdgeOpOverload, dtypes: Dtypes) -> str:
     call = ", ".join(f"{name}: {dtype}" for name, dtype in arguments.items() if dtype is not None)
     text = f"{op.__name__}({call}) -> {', '.join(results)} is not a combination of dtypes that edge dialect has."
     constraint = op._schema.dtype_constraint
-    assert constraint is not None  # Otherwise nothing is rejected.
+    assert constraint is not None  # An operator without constraints is never rejected.
     for name, dtype in arguments.items():
         allowed = constraint[name]
         if dtype is not None and dtype not in allowed:

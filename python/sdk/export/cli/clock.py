@@ -66,7 +66,7 @@ def _clock(function: Any) -> str | None:
 
 
 def note_of(method: str, places: list[str]) -> str:
-    """What the summary says of them."""
+    """The summary's note on the places where a method reads the clock."""
     return (
         f"{method} reads the clock: {', '.join(places)}. The program has the time of the export instead, in every "
         "call, which the verification does not show. Make the time an input of the model."

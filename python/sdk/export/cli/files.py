@@ -37,7 +37,7 @@ def check_writable(paths: Iterable[Path]) -> None:
 
 
 def _check(path: Path) -> None:
-    """Tries what writing the file will do. Raises OSError, or CommandError if a folder is missing."""
+    """Tries whether the file can be written. Raises OSError, or CommandError if a folder is missing."""
     folder = path.resolve().parent
     if path.is_dir():
         raise CommandError(f"`{path}` is a folder; name a file to write.")

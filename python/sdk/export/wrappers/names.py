@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names from a program in source code: as identifiers, string literals and comments of Kotlin, Swift and C++.
 
-A program may come from anybody, and its names are any text. They reach generated code only through this module.
+A program may be untrusted, and its names may be any text. They reach generated code only through this module.
 """
 
 from __future__ import annotations

@@ -145,8 +145,8 @@ def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
 def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") -> dict[str, Any]:
     """Methods without inputs: the tokens of `Seq2SeqTranscribeConfig`. Lists without elements are left out.
 
-    `language` and `task` ("transcribe" or "translate", into English) count for models of several languages. Raises
-    SettingsError for one that the model does not know.
+    `language` and `task` ("transcribe" or "translate", into English) apply to models of several languages. Raises
+    SettingsError for a language or task that the model does not support.
     """
     settings = whisper.generation_config
     start, ends = settings.decoder_start_token_id, settings.eos_token_id
