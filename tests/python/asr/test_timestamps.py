@@ -118,5 +118,5 @@ def test_the_command(program: str, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_programs_without_times(tmp_path: Path) -> None:
     save(whisper(decoder_layers=1, encoder_layers=1), tmp_path)
     export_whisper(tmp_path).save(tmp_path / "whisper.pte")
-    with pytest.raises(ExecuTorchError, match="does not name the tokens of times: export it again"):
+    with pytest.raises(ExecuTorchError, match="does not name its timestamp tokens: export it again"):
         AsrRunner(str(tmp_path / "whisper.pte")).transcribe_segments(sound_of(WINDOW).numpy())

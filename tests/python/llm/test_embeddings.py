@@ -216,7 +216,7 @@ def test_texts_and_programs_that_cannot_be_used(tmp_path: Path) -> None:
     for wrong, message in (([], "from 1 to 34 tokens, found 0"), ([2] * 35, "found 35"), ([40], "no token 40")):
         with pytest.raises(ExecuTorchError, match=message):
             embedder.embed(wrong)
-    with pytest.raises(ValueError, match="truncate=True is for texts; tokens are taken as they are"):
+    with pytest.raises(ValueError, match="truncate=True is only for texts; tokens are not truncated"):
         embedder.embed([2] * 35, truncate=True)
     np.testing.assert_array_equal(embedder.embed("abc"), before)
     other = Path(__file__).parents[2] / "data" / "language_model.pte"

@@ -62,7 +62,7 @@ def test_capacity(engine: TextLLMEngine):
 
 def test_a_conversation(engine: TextLLMEngine):
     session = engine.create_session()
-    with pytest.raises(ExecuTorchError, match="there is nothing to go on with"):
+    with pytest.raises(ExecuTorchError, match="there is no text to continue"):
         session.decode_one(GREEDY)
     session.prefill_tokens(ids(PROMPT[:20]))
     session.prefill_tokens(ids(PROMPT[20:]), GREEDY)

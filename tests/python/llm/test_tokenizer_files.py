@@ -194,7 +194,7 @@ def test_bad_files(tmp_path: pathlib.Path) -> None:
     for content, message in [
         (b"YQ== 0\nYg== x\n", "line 2 is not a line of tiktoken"),
         (b"Y?== 0\n", "llama2.c"),
-        (b"\x0a\x04\x0a\x02ab", "no piece for what is unknown"),
+        (b"\x0a\x04\x0a\x02ab", "no piece for unknown text"),
         (b"\x0a\x04\x0a\x02ab\xff", "protobuf"),
         (b"\x01", "llama2.c"),
         (b"", "llama2.c"),

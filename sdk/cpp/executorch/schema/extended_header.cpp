@@ -25,7 +25,7 @@ constexpr size_t kSegmentDataSizeOffset = 24;
 constexpr uint32_t kMinimumLength = 24;
 constexpr uint32_t kLengthWithSegmentDataSize = 32;
 
-/// At any address, because a loader may return unaligned data.
+/// Reads a number at any address, because a loader may return unaligned data.
 template <typename T>
 T read_little_endian(const uint8_t* bytes) {
   T value;

@@ -39,8 +39,8 @@ struct Shape {
 
   uint32_t vtable;
   uint32_t last;       ///< a quarter of the last possible position of such a table; positions are multiples of four
-  uint16_t offset;     ///< of a reference that is not to a vector of scalars; 0 if there is none
-  uint8_t kind;        ///< of this reference
+  uint16_t offset;     ///< offset of the reference that is not to a vector of scalars; 0 if there is none
+  uint8_t kind;        ///< kind of this reference
   uint8_t num_types;   ///< kUnionField: the number of types, whose tables begin at union_tables[table]
   uint16_t parameter;  ///< kUnionField: offset of the type, from 1. kStringField: offset of another string; 0 if none
   uint16_t table;      ///< kTableField: the table to which the reference leads

@@ -148,7 +148,7 @@ class TableVerifier final {
       if (shape->kind == kUnionField) {
         step.type = data_[position + shape->parameter];
         if (step.type - 1 >= shape->num_types) {
-          return 0;  // not read, or damaged
+          return 0;  // an unknown type, or a damaged one
         }
         table = schema_.union_tables[table + step.type - 1];
       } else if (shape->kind == kNoField) {

@@ -29,8 +29,8 @@ struct TableField {
   uint8_t target;  ///< number of the table or union to which it refers
 };
 
-/// All tables of a schema (generated: <schema>_tables.h). The fields of table t are [first_fields[t], first_fields[t +
-/// 1]), in the order of its vtable; the tables of unions likewise, from type 1.
+/// All tables of a schema (generated: <schema>_tables.h). Table t has the fields from first_fields[t] to before
+/// first_fields[t + 1], in the order of its vtable. The tables of unions are stored in the same way, from type 1.
 struct TableSchema {
   const TableField* fields;
   const uint16_t* first_fields;
@@ -43,8 +43,8 @@ struct TableSchema {
 /// verify_tables() refuses a schema with more: it would need more memory.
 constexpr uint32_t kMaxTables = 40;
 
-/// A 4-byte reference to an instruction or a value leads to at most four tables; the rest allows methods to share
-/// parts.
+/// A 4-byte reference to an instruction or a value leads to at most four tables. The limit above that number allows
+/// methods to share parts.
 constexpr uint32_t kTablesPerByte = 4;
 
 /**

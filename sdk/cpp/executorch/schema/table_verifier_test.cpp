@@ -46,7 +46,7 @@ std::vector<Bytes> corpus_programs() {
   return programs;
 }
 
-/// What the code that flatc generated says, within the limits of verify_tables().
+/// The verdict of the code that flatc generated, within the limits of verify_tables().
 bool generated_verdict(const Bytes& bytes) {
   flatbuffers::Verifier::Options options;
   options.max_depth = 32;

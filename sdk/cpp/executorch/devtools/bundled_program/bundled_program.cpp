@@ -38,12 +38,12 @@ namespace format = bundled_program_flatbuffer;
 
 namespace {
 
-/// Bytes of a flatbuffer before anything else: the offset of its root and its identifier.
+/// Bytes at the start of a flatbuffer: the offset of its root and its identifier.
 constexpr size_t kIdentifierEnd = 8;
 
 using Values = flatbuffers::Vector<flatbuffers::Offset<format::Value>>;
 
-/// The value that is compared, for messages.
+/// Identifies the compared value in messages.
 struct Place {
   const char* method;
   size_t test_case;
@@ -59,7 +59,7 @@ uint32_t count_of(const Values* values) {
   return values == nullptr ? 0 : values->size();
 }
 
-/// The arrays that a tensor over the elements in a bundle refers to.
+/// The sizes, dim order and strides of a tensor whose elements are in the bundle.
 struct BundledTensor {
   executorch::aten::SizesType sizes[kTensorDimensionLimit];
   uint8_t dim_order[kTensorDimensionLimit];
@@ -152,7 +152,7 @@ Error set_input(Method& method, const format::Value& value, const Place& place) 
   }
 }
 
-/// An output and what is expected there are tensors of the same dtype and sizes.
+/// Checks that an output is a tensor of the expected dtype and sizes, and that it has data.
 Error check_comparable(const Tensor& found, const Tensor& expected, const Place& place) {
   ET_CHECK_AT(place, found.scalar_type() == expected.scalar_type(), NotFound, "expected dtype %s, found %s",
               runtime::toString(expected.scalar_type()), runtime::toString(found.scalar_type()));
@@ -265,7 +265,7 @@ ErrorStats compute_method_output_error_stats(Method& method, SerializedBundledPr
       method, bundled_program_ptr, testset_idx,
       [&](const Tensor& found, const Tensor& expected, const Place& place) -> Error {
         ET_CHECK_AT(place, runtime::internal::add_differences(found, expected, &all), NotSupported,
-                    "elements of dtype %s have no difference", runtime::toString(found.scalar_type()));
+                    "elements of dtype %s cannot be subtracted", runtime::toString(found.scalar_type()));
         return Error::Ok;
       },
       [](const EValue&, const format::Value&, const Place&) { return Error::Ok; });

@@ -40,7 +40,7 @@ using ::executorch::ET_RUNTIME_NAMESPACE::Method;
 /**
  * Sets the inputs of `method` to those of its case `testset_idx`, counted from 0.
  * Errors: InvalidArgument when there is no such case for the method or the case has another number of inputs;
- * InvalidExternalData when a value makes no tensor; what Method::set_input() says of one that does not fit.
+ * InvalidExternalData when a tensor in the file is damaged; the errors of Method::set_input().
  */
 ET_NODISCARD ::executorch::runtime::Error load_bundled_input(Method& method,
                                                              SerializedBundledProgram* bundled_program_ptr,
@@ -58,15 +58,15 @@ struct ErrorStats {
 
 /**
  * Compares the outputs of the last execution with those that case `testset_idx` expects. The difference of equal
- * elements, and of two NaN, is 0. Errors in `status`: the errors of verify_method_outputs(), except that values may
- * differ.
+ * elements, and of two NaN, is 0. `status` has the errors of verify_method_outputs(), but values that differ are not an
+ * error.
  */
 ErrorStats compute_method_output_error_stats(Method& method, SerializedBundledProgram* bundled_program_ptr,
                                              size_t testset_idx);
 
 /**
  * Checks the outputs of the last execution against those that case `testset_idx` expects: elements of floating-point
- * tensors must satisfy |found - expected| <= atol + rtol * |expected|, where NaN is NaN; all others must be the same.
+ * tensors must satisfy |found - expected| <= atol + rtol * |expected|, where NaN equals NaN; all others must be equal.
  * Errors: NotFound when an output differs in dtype, sizes or value; InvalidArgument when there is no such case for the
  * method or it expects another number of outputs; NotSupported when the case expects none.
  */
@@ -76,17 +76,17 @@ ET_NODISCARD ::executorch::runtime::Error verify_method_outputs(Method& method,
                                                                 double atol = 1e-8);
 
 /**
- * Finds the program in a file, which is a bundled program or a program: the bytes for a data loader. Verifies a bundled
- * program; the program inside is verified when it is loaded.
+ * Finds the bytes of a program, for a data loader, in a file that is a bundled program or a plain program. Verifies a
+ * bundled program; the program inside is verified when it is loaded.
  * Errors: NotSupported when the file is neither; InvalidExternalData when it is damaged.
  */
 ET_NODISCARD ::executorch::runtime::Error get_program_data(void* file_data, size_t file_data_len,
                                                            const void** out_program_data, size_t* out_program_data_len);
 
-/// Whether the file says that it is a bundled program, by its first 8 bytes.
+/// Whether the file is a bundled program, judged by its first 8 bytes.
 bool is_bundled_program(void* file_data, size_t file_data_len);
 
-/// Like the function above, for a file of at least 8 bytes.
+/// The same for a file of at least 8 bytes.
 ET_DEPRECATED inline bool is_bundled_program(void* file_data) {
   return is_bundled_program(file_data, 8);
 }

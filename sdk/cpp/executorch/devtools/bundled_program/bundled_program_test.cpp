@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bundled programs of the original's making, and of this file's making around programs of tests/data/corpus. What is
-// expected are eager's outputs, from the files, and arithmetic.
+// Bundled programs that ExecuTorch wrote, and bundles that this file makes from programs of tests/data/corpus. The
+// expected values are outputs of PyTorch eager, which the files contain, and arithmetic.
 #include <executorch/devtools/bundled_program/bundled_program.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ using executorch::tests::kCorpusFolder;
 
 namespace {
 
-/// A file in memory, where files begin.
+/// A file in memory, with the alignment that a loaded file has.
 class File {
  public:
   explicit File(const std::vector<uint8_t>& bytes) : size_(bytes.size()), memory_((size_ + 31) / 32 + 1) {
@@ -140,7 +140,7 @@ File addition(const std::vector<float>& expected, const std::vector<int32_t>& si
       [&](Builder& builder) { return std::vector{tensor(builder, expected, sizes, dim_order, type)}; });
 }
 
-/// What verification says after running the only case.
+/// Runs the only case and returns the result of its verification.
 Error run_and_verify(File file, double rtol = 1e-5, double atol = 1e-8) {
   Loaded loaded(file);
   EXPECT_EQ(load_bundled_input(*loaded, file.data(), 0), Error::Ok);

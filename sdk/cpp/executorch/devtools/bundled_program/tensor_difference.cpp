@@ -18,7 +18,7 @@ using executorch::aten::Tensor;
 
 namespace {
 
-/// Below this an expected value counts as this much when an error is divided by it.
+/// The smallest divisor of a relative error; it replaces expected values below it.
 constexpr double kSmallestDivisor = 1e-12;
 
 template <typename T>

@@ -30,9 +30,9 @@ struct Differences {
 /// Whether |found - expected| <= atol + rtol * |expected|; infinities and NaN are only close to themselves.
 bool is_close(double found, double expected, Tolerance tolerance);
 
-/// Index, in logical order, of the first pair of elements that differ: by more than the tolerance in a floating-point
-/// tensor, at all in another; numel() when all agree. Both tensors have the same dtype and sizes, and data; their
-/// dim orders may differ.
+/// Index, in logical order, of the first pair of elements that differ: in floating-point tensors by more than the
+/// tolerance, in others by any amount. Returns numel() when all agree. The tensors have data and the same dtype and
+/// sizes; their dim orders may differ.
 size_t first_difference(const executorch::aten::Tensor& found, const executorch::aten::Tensor& expected,
                         Tolerance tolerance);
 

@@ -14,7 +14,7 @@ namespace internal {
 
 using ::executorch::runtime::Span;
 
-/// Gives a builder one piece of memory, once. There is always enough: see EventLog::written_bound().
+/// Gives a builder a single block of memory, which is always large enough: see EventLog::written_bound().
 class OnePiece : public flatbuffers::Allocator {
  public:
   explicit OnePiece(Span<uint8_t> memory) : memory_(memory) {}
@@ -73,11 +73,11 @@ class Writer {
   }
 
  private:
-  /// The builder's memory for a record, in addition to the record itself, and for the frame.
+  /// Memory that the builder needs for a record, beyond the record itself, and for the frame.
   static constexpr size_t kScratchBytes = 512;
 
-  /// Writes the vector of the records of two kinds from `first` to `last`, which are `count`. Returns 0 if there are
-  /// none.
+  /// Writes the vector of the `count` records from `first` to `last` whose kinds are from `kind` to `last_kind`.
+  /// Returns 0 if `count` is 0.
   template <typename T>
   Offset<flatbuffers::Vector<Offset<T>>> vector_of(RecordKind kind, RecordKind last_kind, uint32_t first, uint32_t last,
                                                    uint32_t count) {
@@ -229,7 +229,7 @@ class Writer {
       tensor += tensor_bytes(tensor);
     }
     builder_.StartVector<Offset<format::Tensor>>(static_cast<size_t>(record.number));
-    for (int32_t i = record.number - 1; i >= 0; --i) {  // lists are short: their items are counted anew for each
+    for (int32_t i = record.number - 1; i >= 0; --i) {  // lists are short, so each item is found from the start
       const uint8_t* item = data;
       for (int32_t j = 0; j < i; ++j) {
         item += tensor_bytes(item);
@@ -249,7 +249,7 @@ class Writer {
 }  // namespace
 
 Span<uint8_t> write_etdump(EventLog& log, Span<uint8_t> memory) {
-  // The builder asks for a multiple of its alignment.
+  // The builder requires a size that is a multiple of its alignment.
   Writer writer(log, {memory.data(), memory.size() / kEtdumpAlignment * kEtdumpAlignment});
   return writer.write();
 }

@@ -21,8 +21,8 @@ struct ETDumpFilter::Patterns {
 
 namespace {
 
-/// False, after a line in the log about `text`, when `function` throws what std::regex does. Compiled without
-/// exceptions, the C++ library ends the process in that case.
+/// Returns false and logs `text` when `function` throws std::regex_error. Compiled without exceptions, the C++ library
+/// ends the process in that case.
 template <typename Function>
 bool succeeds(string_view text, Function&& function) {
 #if ET_HAS_EXCEPTIONS

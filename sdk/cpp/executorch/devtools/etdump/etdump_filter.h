@@ -21,11 +21,11 @@ class ETDumpFilter : public ::executorch::runtime::EventTracerFilterBase {
   ETDumpFilter();
   ~ETDumpFilter() override;
 
-  /// Lets names that match the expression pass, too. Returns true. Errors: InvalidArgument for an invalid regular
+  /// Adds a pattern: names that match the expression pass. Returns true. Errors: InvalidArgument for an invalid regular
   /// expression (if this library is compiled with exceptions; otherwise the C++ library ends the process).
   Result<bool> add_regex(string_view pattern);
 
-  /// Lets the integers in [start, end) pass. Returns true. Errors: InvalidArgument for an empty range.
+  /// Sets the range of integers that pass, [start, end). Returns true. Errors: InvalidArgument for an empty range.
   Result<bool> set_debug_handle_range(size_t start, size_t end);
 
   /// True when the output is to be logged. Errors: InvalidArgument unless there is either a name or an integer.

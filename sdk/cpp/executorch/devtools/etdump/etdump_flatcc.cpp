@@ -31,7 +31,7 @@ namespace {
 
 constexpr size_t kMaxKernelName = 96;
 
-/// The event_id of an entry is where its name is, and which dump that belongs to.
+/// Combines the offset of an entry's name with the generation of the dump that the entry belongs to.
 int64_t event_id(int64_t generation, uint32_t name) {
   return (generation << 32) | static_cast<int64_t>(name);
 }
@@ -119,9 +119,9 @@ void ETDumpGen::end_kernel(const void* op, void (*write_name)(const void* op, ch
 }
 
 uint32_t ETDumpGen::kernel_name(const void* op, void (*write_name)(const void* op, char* name, size_t size)) {
-  // Operators are at multiples of 4 bytes, and at least 12 bytes apart.
+  // The addresses of operators are multiples of 4, and at least 12 bytes apart.
   KernelName& known = kernel_names_[static_cast<uint32_t>(reinterpret_cast<uintptr_t>(op) >> 2) * 2654435761u >> 27];
-  static_assert(kKernelNames == 1 << (32 - 27), "the hash is as long as the table");
+  static_assert(kKernelNames == 1 << (32 - 27), "the hash has one value for each entry of the table");
   if (known.op != op) {
     char name[kMaxKernelName];
     write_name(op, name, sizeof(name));
@@ -177,7 +177,7 @@ void ETDumpGen::end_profiling(EventTracerEntry prof_entry) {
 
 void ETDumpGen::end_profiling_delegate(EventTracerEntry prof_entry, const void* metadata, size_t metadata_len) {
   if (done_ || prof_entry.event_id >> 32 != generation_) {
-    return;  // it began before the dump was fetched or forgotten
+    return;  // the event began before the dump was fetched or reset
   }
   const et_timestamp_t end_time = ::executorch::runtime::pal_current_ticks();
   add(profile(prof_entry, end_time), metadata, metadata == nullptr ? 0 : metadata_len);
@@ -192,7 +192,7 @@ void ETDumpGen::log_profiling_delegate(const char* name, DelegateDebugIntId dele
   record.instruction = static_cast<int32_t>(debug_handle_);
   record.first = start_time;
   record.second = end_time;
-  // An event without a valid identity is one of the instruction, as with start_profiling_delegate().
+  // An event without a valid identity is recorded as an event of the instruction, as in start_profiling_delegate().
   const bool valid = check_delegate_id(name, delegate_debug_index) == Error::Ok;
   (valid ? record.delegate_name : record.name) = log_.name(name);
   record.delegate_number = valid && name == nullptr ? delegate_debug_index : record.delegate_number;

@@ -28,7 +28,7 @@ struct ETDumpResult {
 };
 
 /**
- * An EventTracer that writes an ETDump of what it sees:
+ * An EventTracer that writes an ETDump of the events that it receives:
  *
  *     ETDumpGen etdump;
  *     Result<Method> method = program->load_method("forward", &memory_manager, &etdump);
@@ -37,22 +37,22 @@ struct ETDumpResult {
  *     ...                       // write result.size bytes at result.buf, if there are any
  *     free(result.buf);
  *
- * The clock is read once for each kernel: both of its events, "OPERATOR_CALL" and the one of its name, have the same
- * times, and those of the next instruction begin when those of this one end.
+ * The clock is read once for each kernel: its two events, "OPERATOR_CALL" and the one with the kernel's name, have the
+ * same times, and the events of the next instruction begin when these end.
  *
- * The runtime must be compiled with ET_EVENT_TRACER_ENABLED (CMake option EXECUTORCH_ENABLE_EVENT_TRACER); it sees
- * nothing otherwise. Events without a block begin one called "Default". When memory runs out, which is logged, later
- * events are left out and the dump holds what came before. Not thread safe.
+ * The runtime must be compiled with ET_EVENT_TRACER_ENABLED (CMake option EXECUTORCH_ENABLE_EVENT_TRACER); otherwise
+ * the tracer receives no events. Events without a block begin one called "Default". When memory runs out, which is
+ * logged, later events are left out and the dump holds what came before. Not thread safe.
  */
 class ETDumpGen : public ::executorch::runtime::EventTracer {
  public:
-  /// Keeps everything in `buffer`, which must outlive it, without the heap; without a buffer, on the heap.
+  /// Keeps all events in `buffer`, which must outlive the object, without the heap; without a buffer, on the heap.
   ETDumpGen(::executorch::runtime::Span<uint8_t> buffer = {nullptr, (size_t)0});
   ~ETDumpGen() override;
   ETDumpGen(const ETDumpGen&) = delete;
   ETDumpGen& operator=(const ETDumpGen&) = delete;
 
-  /// Forgets all events, as reset().
+  /// The same as reset().
   void clear_builder();
 
   void create_event_block(const char* name) override;
@@ -71,12 +71,12 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   void track_allocation(::executorch::runtime::AllocatorID id, size_t size) override;
   ::executorch::runtime::AllocatorID track_allocator(const char* name) override;
 
-  /// Adds an input to the digest of the block, which tells tools whether a run was on the inputs that they have.
+  /// Adds an input to the digest of the block. With it, tools check that their inputs are those of the run.
   void log_input(size_t index, const ::executorch::runtime::EValue& value) override;
 
   /// Returns true if the value is logged. Values in the memory of a device, None, texts and lists of numbers are not
-  /// logged. Errors: InvalidState for a tensor without a data sink; the errors of the data sink; OutOfResources if
-  /// there is no room for the event.
+  /// logged. Errors: InvalidState for a tensor without a data sink; the errors of the data sink; OutOfResources if the
+  /// event does not fit.
   Result<bool> log_evalue(const ::executorch::runtime::EValue& evalue,
                           ::executorch::runtime::LoggedEValueType evalue_type =
                               ::executorch::runtime::LoggedEValueType::kIntermediateOutput) override;
@@ -99,7 +99,7 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   /// Puts the elements of logged tensors into `buffer`, which must outlive it. Returns true.
   Result<bool> set_debug_buffer(::executorch::runtime::Span<uint8_t> buffer);
 
-  /// Puts them into `data_sink`, which must outlive it.
+  /// Puts the elements of logged tensors into `data_sink`, which must outlive it.
   void set_data_sink(DataSinkBase* data_sink);
 
   /// The dump of all blocks; a null pointer and 0 without blocks. The caller must free() a dump on the heap; one in a
@@ -112,7 +112,7 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   /// The data sink that was set, or null.
   DataSinkBase* get_data_sink();
 
-  /// Whether it works in a buffer.
+  /// Whether the events are kept in a buffer of the application.
   bool is_static_etdump();
 
   /// Forgets all events.
@@ -121,11 +121,11 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
  private:
   using Record = internal::Record;
 
-  /// The next kernel follows none, and names are looked up anew.
+  /// The next kernel reads the clock when it starts, and names are looked up again.
   void forget_kernels();
-  /// For an event without a block.
+  /// Begins the block "Default" if an event comes without a block.
   void begin_default_block();
-  /// Whether exactly one of both names an event inside a delegate; logged if not.
+  /// Checks that an event inside a delegate has either a name or a number; logs an error if not.
   static ::executorch::runtime::Error check_delegate_id(const char* name, DelegateDebugIntId number);
   /// Adds a record to a block.
   uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
@@ -137,11 +137,11 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
                                   const ::executorch::runtime::EValue& value);
 
   internal::EventLog log_;
-  /// The name of the event of a kernel of this block.
+  /// Returns the offset of the name of a kernel's event in this block.
   uint32_t kernel_name(const void* op, void (*write_name)(const void* op, char* name, size_t size));
 
   et_timestamp_t kernel_start_ = 0;
-  /// The last event, if it is of a kernel: the next one begins when it ended.
+  /// The last event, if it is a kernel's: the next kernel begins when it ended.
   struct KernelEnd {
     ::executorch::runtime::ChainID chain;
     ::executorch::runtime::DebugHandle instruction;
@@ -149,18 +149,18 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   };
   bool follows_kernel_ = false;
   KernelEnd kernel_end_{};
-  /// The place of the block's names of kernels, by a hash of the operators' addresses.
+  /// Offsets of kernel names in the block, by a hash of the operators' addresses.
   struct KernelName {
     const void* op;
     uint32_t name;
   };
   static constexpr size_t kKernelNames = 32;
   KernelName kernel_names_[kKernelNames];
-  uint32_t operator_call_ = internal::kNone;  ///< Place of the name of the event around kernels.
+  uint32_t operator_call_ = internal::kNone;  ///< Offset of the name "OPERATOR_CALL".
   size_t num_blocks_ = 0;
-  uint32_t block_ = internal::kNone;  ///< Place of the block.
+  uint32_t block_ = internal::kNone;  ///< Offset of the block.
   internal::InputDigest inputs_;      ///< Digest of the block's inputs.
-  int32_t num_allocators_ = 0;        ///< Of the block.
+  int32_t num_allocators_ = 0;        ///< Number of allocators in the block.
   /// Whether the dump was fetched.
   bool done_ = false;
   /// Distinguishes the entries of a dump from those of earlier ones.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What ETDumpGen writes, read back with the schema's own reader. Where files go to is in data_sinks_test.cpp.
+// What ETDumpGen writes, read back with the schema's own reader. Data sinks are tested in data_sinks_test.cpp.
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 
 #include <cstdint>
@@ -73,7 +73,7 @@ class ETDumpTest : public testing::TestWithParam<bool> {
   std::unique_ptr<ETDumpGen> etdump_;
 };
 
-/// The name of a kernel that is identified by it.
+/// Writes the name of a kernel, whose address is the name itself.
 void copy_name(const void* op, char* name, size_t size) {
   std::snprintf(name, size, "%s", static_cast<const char*>(op));
 }
@@ -125,7 +125,7 @@ TEST_P(ETDumpTest, WritesBlocksWithEvents) {  // ETD-04
   ASSERT_EQ(block->allocators()->size(), 2u);
   EXPECT_EQ(block->allocators()->Get(1)->name()->str(), "temporary");
   ASSERT_EQ(block->events()->size(), 4u);
-  // In the order in which they ended.
+  // Events are in the order in which they ended.
   const auto* first = block->events()->Get(0)->profile_event();
   EXPECT_EQ(first->name()->str(), "OPERATOR_CALL");
   EXPECT_EQ(first->chain_index(), 2);
@@ -137,15 +137,15 @@ TEST_P(ETDumpTest, WritesBlocksWithEvents) {  // ETD-04
   const auto* second = block->events()->Get(1)->profile_event();
   EXPECT_EQ(second->chain_index(), 4);
   EXPECT_EQ(second->instruction_id(), 9);
-  EXPECT_EQ(second->name(), first->name());  // one text
+  EXPECT_EQ(second->name(), first->name());  // the text is stored once
   EXPECT_EQ(block->events()->Get(2)->profile_event()->name()->str(), "Method::execute");
   EXPECT_EQ(block->events()->Get(3)->profile_event(), nullptr);
   EXPECT_EQ(block->events()->Get(3)->allocation_event()->allocator_id(), 2);
   EXPECT_EQ(block->events()->Get(3)->allocation_event()->allocation_size(), 4096u);
 }
 
-// The clock is read once for each kernel: both events of it have its times, and the next kernel begins when it ends,
-// unless something happens in between.
+// The clock is read once for each kernel: both of its events have the same times, and the next kernel begins when it
+// ends, unless something happens in between.
 TEST_P(ETDumpTest, KernelsFollowEachOther) {
   etdump_->create_event_block("Execute");
   ASSERT_TRUE(etdump_->times_kernels());
@@ -192,8 +192,8 @@ TEST_P(ETDumpTest, KernelsFollowEachOther) {
   }
 }
 
-// An address identifies an operator within a block: the next one may be of another program at the same address. More
-// kernels than the table of names has room for have their own names too.
+// An address identifies an operator only within a block: in the next block another program may have the address.
+// Kernels beyond the capacity of the name table keep correct names.
 TEST_P(ETDumpTest, NamesKernelsAnewInEachBlock) {
   char texts[100][16];
   for (int block = 0; block < 2; ++block) {
@@ -305,7 +305,7 @@ TEST_P(ETDumpTest, IdentifiesTheInputsOfARun) {
   const bool flags[] = {true};
   executorch::aten::ArrayRef<bool> list(flags, 1);
   run({EValue(&list)});
-  // Of two executions in a block, that of the later one.
+  // After two executions in a block, the digest is that of the second one.
   etdump_->create_event_block("Default");
   etdump_->log_input(0, EValue(int64_t{1}));
   etdump_->log_input(0, EValue(int64_t{2}));
@@ -368,7 +368,7 @@ TEST_P(ETDumpTest, BeginsANewDumpAfterEach) {
     const Dump again(*etdump_);
     EXPECT_EQ(again.result().size, dump.result().size);
   }
-  etdump_->end_profiling(open);  // of a dump that is done
+  etdump_->end_profiling(open);  // the event belongs to a dump that was fetched
   etdump_->create_event_block("two");
   etdump_->end_profiling(open);
   etdump_->end_profiling(etdump_->start_profiling("event"));
@@ -395,7 +395,7 @@ TEST_P(ETDumpTest, KeepsAThousandEventsOrWhatFits) {
   }
 }
 
-// In a buffer of any size, at any address: a dump of what fits, and nothing is written beside it.
+// With a buffer of any size and alignment, the dump holds the events that fit, and nothing outside is written.
 TEST(ETDumpBufferTest, HoldsWhatFits) {
   executorch::runtime::runtime_init();
   TensorFactory<ScalarType::Int> ints;
@@ -403,7 +403,7 @@ TEST(ETDumpBufferTest, HoldsWhatFits) {
   std::vector<uint8_t> debug(1 << 16);
   size_t most = 0;
   for (size_t size = 0; size < 17000; size += 61) {
-    auto memory = std::make_unique<uint8_t[]>(size + 1);  // of this size for the sanitizers
+    auto memory = std::make_unique<uint8_t[]>(size + 1);  // the exact size lets the sanitizers detect overruns
     ETDumpGen etdump(Span<uint8_t>(memory.get() + 1, size));
     ASSERT_TRUE(etdump.set_debug_buffer(Span<uint8_t>(debug.data(), debug.size())).ok());
     for (int i = 0; i < 4; ++i) {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kMaxLoggedTensorBytes = sizeof(LoggedTensor) + 2 * kTensorDimensionLimit * sizeof(int64_t);
 
-/// Describes a tensor whose elements are at `offset`. Returns the bytes of it.
+/// Describes a tensor whose elements are at `offset`. Returns the size of the description in bytes.
 size_t describe(const Tensor& tensor, size_t offset, uint8_t* to) {
   LoggedTensor logged{static_cast<int32_t>(tensor.scalar_type()), static_cast<uint32_t>(tensor.dim()), 0,
                       static_cast<int64_t>(offset)};
@@ -54,10 +54,10 @@ Result<bool> ETDumpGen::log_tensors(Record record, const Tensor* tensors, size_t
                            "ETDump: tensors are logged into a data sink: call set_debug_buffer() or set_data_sink()");
   for (size_t i = 0; i < count; ++i) {
     if (!::executorch::runtime::internal::is_dense_on_cpu(tensors[i]) || !tensors[i].device().is_cpu()) {
-      return false;  // its elements cannot be read from here
+      return false;  // the CPU cannot read its elements
     }
   }
-  // The description of one tensor is on the stack, that of several on the heap.
+  // The description of one tensor is on the stack; descriptions of several are on the heap.
   uint8_t one[kMaxLoggedTensorBytes]{};
   uint8_t* memory = count <= 1 ? one : static_cast<uint8_t*>(std::malloc(count * kMaxLoggedTensorBytes));
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed, "ETDump: no memory to describe %zu tensors",

@@ -17,14 +17,14 @@ namespace {
 
 static_assert(sizeof(Record) % 8 == 0 && alignof(Record) <= 8, "records follow each other at multiples of 8 bytes");
 
-/// The frame of the dump, and what the writer needs for a moment.
+/// Bytes for the frame of the dump and for temporary data of the writer.
 constexpr size_t kFrameBytes = 1024;
-/// The memory of the heap for the first records.
+/// Bytes allocated on the heap for the first records.
 constexpr size_t kFirstBytes = 4096;
-/// The number of the last names that are compared with a new one.
+/// How many of the last names are compared with a new one.
 constexpr int kNamesCompared = 32;
 
-/// An upper bound of what a record takes in a dump: tables with all of their fields, tables of fields, padding, and
+/// An upper bound of the bytes of a record in a dump: tables with all of their fields, vtables, padding, and
 /// four bytes in the vector that the table is in.
 size_t bound_of(const Record& record, size_t data_size) {
   switch (record.kind) {
@@ -41,13 +41,13 @@ size_t bound_of(const Record& record, size_t data_size) {
     case RecordKind::Kernel:
       return kKernelBound;
     case RecordKind::Value:
-      // A tensor is 24 bytes here, up to 66 there; a size and a stride are 8 bytes each in both.
+      // A tensor takes 24 bytes in the log and up to 66 in the dump; a size and a stride take 8 bytes each in both.
       return 224 + 3 * data_size;
   }
   return kMaxBytes;
 }
 
-/// A hash of the length and both ends of a text, where names of operators differ.
+/// A hash of the length and both ends of a text: names of operators differ in these.
 size_t hash_of(const char* text, size_t size) {
   uint32_t first = 0, last = 0;
   if (size >= sizeof(first)) {
@@ -99,7 +99,7 @@ bool EventLog::make_room(size_t bytes, size_t bound) {
       return true;
     }
   }
-  ET_LOG(Error, "ETDump: no room for more events than the first %zu bytes of them%s", static_cast<size_t>(used_),
+  ET_LOG(Error, "ETDump: no room for events after the first %zu bytes%s", static_cast<size_t>(used_),
          on_heap_ ? "" : ": give ETDumpGen a larger buffer");
   full_ = true;
   room_ = 0;

@@ -19,7 +19,7 @@ enum class RecordKind : uint8_t {
   Allocator,   ///< `name`.
   Allocation,  ///< `number`: the allocator; `first`: bytes.
   Profile,     ///< `first` and `second`: start and end. Data: the delegate's metadata.
-  Kernel,      ///< Two events of these times, of a kernel: `name` inside of `delegate_name`.
+  Kernel,      ///< A kernel's two events: `name` inside `delegate_name`, from `first` to `second`.
   Value,       ///< A logged value. Data: LoggedTensors; `first`: the bits of a number.
 };
 
@@ -37,9 +37,9 @@ struct Record {
   int8_t value_type = 0;  ///< The etdump::ValueType, if this is a Value.
   bool is_output = false;
   uint32_t data_size = 0;
-  uint32_t previous = kNone;  ///< Place of the previous record.
-  uint32_t written = 0;       ///< Place in the written flatbuffer.
-  uint32_t name = kNone;      ///< Place of the Name record of its name.
+  uint32_t previous = kNone;  ///< Offset of the previous record.
+  uint32_t written = 0;       ///< Offset in the written flatbuffer.
+  uint32_t name = kNone;      ///< Offset of the Name record of its name.
   uint32_t delegate_name = kNone;
   int32_t delegate_number = -1;
   int32_t chain = -1;
@@ -53,7 +53,7 @@ struct Record {
 struct LoggedTensor {
   int32_t scalar_type;
   uint32_t dim;
-  uint64_t written;  ///< Place in the written flatbuffer.
+  uint64_t written;  ///< Offset in the written flatbuffer.
   int64_t offset;
 };
 
@@ -69,15 +69,15 @@ class EventLog {
 
   bool is_on_heap() const { return on_heap_; }
 
-  /// Adds a record, and copies its data. Returns its place, or kNone if there is no room, which is logged the first
-  /// time.
+  /// Adds a record and copies its data. Returns the record's offset, or kNone if the record does not fit; the first
+  /// failure is logged.
   uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
 
-  /// Returns the place of the Name record of a text. Adds the record unless it is among the last ones. Returns kNone
-  /// for null, or if there is no room.
+  /// Returns the offset of the Name record of a text, and adds the record unless it is among the last ones. Returns
+  /// kNone for null, or if the record does not fit.
   uint32_t name(const char* text);
 
-  /// Adds a Kernel, as add() would. False when there is no room.
+  /// Adds a Kernel, as add() would. Returns false if it does not fit.
   bool add_kernel(uint32_t name, uint32_t outer, int32_t chain, uint32_t instruction, uint64_t start, uint64_t end) {
     if (!has_room(used_ + sizeof(Record), bound_ + kKernelBound)) {
       return false;
@@ -101,7 +101,7 @@ class EventLog {
 
   Record& at(uint32_t place) { return *reinterpret_cast<Record*>(memory_ + place); }
   const uint8_t* data_of(uint32_t place) const { return memory_ + place + sizeof(Record); }
-  /// The place of the record after another one. The first record is at 0.
+  /// The offset of the record after another one. The first record is at 0.
   uint32_t next(uint32_t place) { return place + record_bytes(at(place).data_size); }
   /// The end of the last record.
   uint32_t end() const { return used_; }
@@ -134,7 +134,7 @@ class EventLog {
   uint32_t last_name_ =
       kNone;  ///< Names form a separate list: the `name` of a Name record is the previous Name record.
   size_t bound_ = 0;
-  /// Places of texts that were found, by a hash of the text.
+  /// Offsets of recently used Name records, by a hash of the text.
   static constexpr size_t kKnownNames = 32;
   uint32_t known_names_[kKnownNames];
 };

@@ -32,7 +32,7 @@ void check_same_layout(const at::Tensor& at, const torch::executor::Tensor& et) 
   for (ssize_t d = 0; d < et.dim(); ++d) {
     ET_CHECK_MSG(at.size(d) == et.size(d), "dimension %d: the at::Tensor has size %d, the tensor %d",
                  static_cast<int>(d), static_cast<int>(at.size(d)), static_cast<int>(et.size(d)));
-    // PyTorch gives a dimension of size 1 any stride.
+    // In PyTorch a dimension of size 1 may have any stride.
     ET_CHECK_MSG(at.size(d) <= 1 || at.stride(d) == et.strides()[d],
                  "dimension %d: the at::Tensor has stride %d, the tensor %d", static_cast<int>(d),
                  static_cast<int>(at.stride(d)), static_cast<int>(et.strides()[d]));

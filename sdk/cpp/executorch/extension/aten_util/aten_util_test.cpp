@@ -129,7 +129,7 @@ TEST_F(AtenUtilTest, KernelsRunOnAtTensors) {
   WRAP_TO_ATEN(scale_out, 3)(transposed.contiguous(), 3.0, std::nullopt, transposed_out);
   EXPECT_TRUE(at::equal(transposed_out, transposed * 3));
 
-  // Tensors with any strides are read and written as in PyTorch.
+  // Tensors with arbitrary strides are read and written correctly.
   at::Tensor expanded_out = at::empty({2, 3});
   WRAP_TO_ATEN(scale_out, 3)(at::ones({1, 1}).expand({2, 3}), 3.0, std::nullopt, expanded_out);
   EXPECT_TRUE(at::equal(expanded_out, at::full({2, 3}, 3.0)));

@@ -8,9 +8,9 @@
  *       m.def("relu.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", WRAP_TO_ATEN(my_relu_out, 1));
  *     }
  *
- * A kernel sees contiguous tensors, whatever the strides in PyTorch: those share PyTorch's memory, others are copied,
- * and outputs copied back. The kernel may make an output smaller, not larger. Arguments that the runtime cannot express
- * (another device, a dtype that only PyTorch has), and a kernel that fails, throw c10::Error: a RuntimeError in Python.
+ * A kernel receives contiguous tensors: tensors with other strides are copied, and outputs are copied back. The kernel
+ * may make an output smaller, not larger. Arguments that the runtime cannot express (another device, a dtype that only
+ * PyTorch has), and a kernel that fails, throw c10::Error: a RuntimeError in Python.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ inline at::Tensor readable(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
               "kernels of this runtime take dense tensors on the CPU, found one on ", tensor.device(), " of layout ",
               tensor.layout());
-  // The dtypes that both have come first, with the same numbers.
+  // The dtypes of the runtime come first in PyTorch's enumeration and have the same numbers.
   TORCH_CHECK(static_cast<int>(tensor.scalar_type()) < static_cast<int>(aten::ScalarType::Undefined),
               "the runtime has no dtype for ", tensor.scalar_type());
   TORCH_CHECK(tensor.dim() <= static_cast<int64_t>(runtime::kTensorDimensionLimit), "expected at most ",
@@ -53,8 +53,8 @@ inline at::Tensor readable(const at::Tensor& tensor) {
   return tensor.resolve_conj().resolve_neg().contiguous();
 }
 
-/// How PyTorch passes a parameter of type T (`type`), and an object that turns it into a T and keeps what that points
-/// to (get()). Numbers and bools are the same on both sides.
+/// How PyTorch passes a parameter of type T (`type`), and an object that converts it to a T (get()) and owns the memory
+/// that the T points to. Numbers and bools are passed unchanged.
 template <typename T>
 struct FromAten {
   using type = T;
@@ -129,7 +129,7 @@ struct FromAten<aten::ScalarType> {
   aten::ScalarType scalar_type_;
 };
 
-/// Lists of numbers: the same memory.
+/// Lists of numbers, which share PyTorch's memory.
 template <typename T>
 struct FromAten<aten::ArrayRef<T>> {
   using type = at::ArrayRef<T>;
@@ -194,7 +194,7 @@ template <typename Parameter>
 using FromAtenOf = std::conditional_t<std::is_same_v<Parameter, aten::Tensor&>, OutputFromAten,
                                       FromAten<std::remove_cv_t<std::remove_reference_t<Parameter>>>>;
 
-/// Number of the output argument of a kernel that returns something other than a tensor.
+/// The output index of a kernel that returns something other than a tensor.
 constexpr int kNoOutput = -1;
 
 template <auto kFunction, int kOutput, bool kContext, typename Return, typename... Parameters>
@@ -207,7 +207,7 @@ struct AtenCall {
   };
   template <int kIndex>
   struct Result<kIndex, true> {
-    static_assert(kIndex < static_cast<int>(sizeof...(Parameters)), "the kernel has no parameter of that number");
+    static_assert(kIndex < static_cast<int>(sizeof...(Parameters)), "N is not the index of a parameter");
     using type = at::Tensor&;
     static_assert(std::is_same_v<std::tuple_element_t<kIndex, Arguments>, type>, "the output must be a Tensor&");
   };

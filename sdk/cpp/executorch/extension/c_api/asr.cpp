@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text from speech.
+// Speech recognition.
 #include <executorch/extension/c_api/asr.h>
 
 #include <executorch/extension/c_api/call.h>
@@ -43,7 +43,7 @@ struct et_asr_config {
   AsrTranscribeConfig values;
 };
 
-/// The body of a function, in a build with models of speech.
+/// Expands to its arguments in a build with models of speech.
 #define ET_WITH_ASR(...) __VA_ARGS__
 
 namespace {

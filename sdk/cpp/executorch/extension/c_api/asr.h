@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The part of the C interface that makes text of speech. executorch.h has the rules on errors and ownership, and does
+ * The part of the C interface for speech recognition. executorch.h has the rules on errors and ownership, and does
  * not include this header. Since version 1.7. In libraries built without EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER the
  * functions return ET_STATUS_NOT_SUPPORTED with a message.
  *
@@ -23,9 +23,9 @@ ET_API bool et_has_asr(void);
 /** A model of speech with an encoder, a decoder and a tokenizer, as Whisper has. */
 typedef struct et_asr et_asr;
 /** Loads a program and its tokenizer. `tokenizer_path`: as of et_llm_load_file; NULL: the tokenizer inside the program.
- * `preprocessor_path`: a program whose method "forward" makes the encoder's input of samples; NULL: the method
- * "preprocessor" of the program, or without one, an encoder that takes samples. Of `options`, which may be NULL, the
- * load mode and data files count. */
+ * `preprocessor_path`: a program whose method "forward" computes the encoder's input from samples; NULL: the program's
+ * method "preprocessor" or, if it has none, an encoder that takes samples. Of `options`, which may be NULL, only the
+ * load mode and the data files are used. */
 ET_API et_status et_asr_load_file(const char* path, const char* tokenizer_path, const char* preprocessor_path,
                                   const et_options* options, et_asr** out, et_error** error);
 ET_API void et_asr_free(et_asr* asr);
@@ -36,10 +36,10 @@ ET_API et_status et_asr_token_id(et_asr* asr, const char* token, int64_t* out, e
 
 /** The settings of a transcription. */
 typedef struct et_asr_config et_asr_config;
-/** The settings that the program of `asr` names; the others are 128 new tokens a window and temperature 0. */
+/** The settings that the program of `asr` names, and the defaults: 128 new tokens a window and temperature 0. */
 ET_API et_status et_asr_config_create(et_asr* asr, et_asr_config** out, et_error** error);
 /** Sets "max_new_tokens" (of a window of sound) or "decoder_start_token_id". Unknown names are an error; values are
- * checked when the text is made. */
+ * checked when a transcription starts. */
 ET_API et_status et_asr_config_set_int(et_asr_config* config, const char* name, int64_t value, et_error** error);
 /** Sets "temperature" (0: the likeliest token). */
 ET_API et_status et_asr_config_set_double(et_asr_config* config, const char* name, double value, et_error** error);
@@ -53,16 +53,16 @@ ET_API void et_asr_config_free(et_asr_config* config);
 /** Receives a piece of the text: `size` bytes of whole UTF-8 characters, and a NUL. They are valid until the function
  * returns. False ends the transcription, as et_asr_stop does. */
 typedef bool (*et_asr_text)(const char* text, size_t size, void* context);
-/** Makes text of a WAV file, in windows of as much sound as the model takes. `config` may be NULL for that of the
- * program, and `text` too. ET_STATUS_ACCESS_FAILED for a file that cannot be read, ET_STATUS_INVALID_EXTERNAL_DATA for
- * one that is cut or of another format, ET_STATUS_INVALID_ARGUMENT for another sampling rate and for settings that
- * cannot be used, ET_STATUS_NOT_SUPPORTED without a preprocessor. */
+/** Transcribes a WAV file, in windows of the model's input length. `config` may be NULL (the program's settings), and
+ * so may `text`. ET_STATUS_ACCESS_FAILED for a file that cannot be read, ET_STATUS_INVALID_EXTERNAL_DATA for one that
+ * is cut or of another format, ET_STATUS_INVALID_ARGUMENT for another sampling rate and for settings that cannot be
+ * used, ET_STATUS_NOT_SUPPORTED without a preprocessor. */
 ET_API et_status et_asr_transcribe_file(et_asr* asr, const char* wav_path, const et_asr_config* config,
                                         et_asr_text text, void* context, et_error** error);
 /** The same for `count` samples from -1 to 1. */
 ET_API et_status et_asr_transcribe_samples(et_asr* asr, const float* samples, size_t count, const et_asr_config* config,
                                            et_asr_text text, void* context, et_error** error);
-/** Ends the current transcription after the token at work, without an error. Has no effect without one. */
+/** Ends the current transcription after the current token, without an error. Has no effect when nothing runs. */
 ET_API void et_asr_stop(et_asr* asr);
 
 #ifdef __cplusplus

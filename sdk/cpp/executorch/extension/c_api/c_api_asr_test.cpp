@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text from speech. tests/data/make_speech.py makes the programs and has transformers' text for the sound.
+// Speech recognition. tests/data/make_speech.py makes the programs and the texts that transformers expects.
 #include <executorch/extension/c_api/asr.h>
 
 #include <cstdio>
@@ -110,7 +110,7 @@ TEST_F(AsrTest, FilesAndSamplesGiveTheTextOfTransformers) {
   EXPECT_EQ(et_asr_transcribe_file(runner_.get(), path.c_str(), config_.get(), receive, &answer, nullptr),
             et_status{ET_STATUS_OK});
   EXPECT_EQ(answer.text, expected());
-  // Two windows are two texts, and the settings of the program are the default.
+  // The texts of two windows are joined, with the settings of the program as the default.
   samples_.insert(samples_.end(), samples_.begin(), samples_.end());
   EXPECT_EQ(transcribe(config_.get()), expected() + expected());
   EXPECT_EQ(transcribe(nullptr).substr(0, 12), expected());
@@ -132,7 +132,7 @@ TEST_F(AsrTest, SettingsChangeTheText) {
   set_tokens("begin_suppress_token_ids", {});
   const std::string unprompted = transcribe(config_.get());
   EXPECT_NE(unprompted, text);
-  // <en>, which the program prompts with.
+  // The program's prompt contains <en>.
   int64_t token = 0;
   ASSERT_EQ(et_asr_token_id(runner_.get(), "<en>", &token, nullptr), et_status{ET_STATUS_OK});
   set_tokens("prompt_token_ids", {token});
@@ -174,7 +174,7 @@ TEST_F(AsrTest, RefusesASecondCallMeanwhile) {
   EXPECT_EQ(et_asr_transcribe_samples(runner_.get(), samples_.data(), samples_.size(), config_.get(), receive, &answer,
                                       nullptr),
             et_status{ET_STATUS_OK});
-  EXPECT_EQ(answer.pieces, 1u);  // or nothing was checked
+  EXPECT_EQ(answer.pieces, 1u);  // otherwise nothing was checked
 }
 
 TEST_F(AsrTest, WhatCannotBeUsedIsNamed) {
@@ -211,7 +211,7 @@ TEST_F(AsrTest, WhatCannotBeUsedIsNamed) {
   ASSERT_EQ(et_asr_config_set_double(config_.get(), "temperature", -1, nullptr), et_status{ET_STATUS_OK});
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "temperature", et_asr_transcribe_samples, runner_.get(),
                      samples_.data(), samples_.size(), config_.get(), nullptr, nullptr);
-  // Without a front end, for an encoder that does not take samples.
+  // Without a preprocessor, samples need an encoder that takes them.
   const Runner bare = C_API_MAKE(Runner, et_asr_load_file, kModel.c_str(), nullptr, nullptr, nullptr);
   C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "no method 'preprocessor'", et_asr_transcribe_samples, bare.get(),
                      samples_.data(), samples_.size(), nullptr, nullptr, nullptr);

@@ -48,7 +48,7 @@ TEST_F(CancellationTest, StopsRunsThatBeginLater) {
     const std::string text = take(error);
     EXPECT_NE(text.find("'forward' was stopped"), std::string::npos) << text;
   }
-  // Runs that do not have it go on.
+  // Runs without the cancellation object continue.
   EXPECT_EQ(run(module, nullptr), et_status{ET_STATUS_OK});
   EXPECT_EQ(run(module, make_cancellation().get()), et_status{ET_STATUS_OK});
   EXPECT_STREQ(et_status_name(ET_STATUS_CANCELLED), "Cancelled");

@@ -81,7 +81,7 @@ double number(et_dtype dtype, const uint8_t* bytes) {
   return half >> 15 != 0 ? -magnitude : magnitude;
 }
 
-/// What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1; 0: equal.
+/// The tolerance relative to the largest element, for sums of a few hundred terms. 0: the elements must be equal.
 double tolerance(et_dtype dtype) {
   return dtype == ET_DTYPE_FLOAT16 ? 2e-3 : dtype == ET_DTYPE_FLOAT32 ? 1e-5 : dtype == ET_DTYPE_FLOAT64 ? 1e-12 : 0;
 }
@@ -143,7 +143,7 @@ void check(const et_value& found, const Value& expected, const std::string& prog
   }
 }
 
-/// A backend of the method that this build lacks; null when it has them all.
+/// Returns a backend that the method uses and this build lacks; null if there is no such backend.
 const char* missing_backend(const et_method_meta* meta) {
   for (size_t i = 0; i < et_method_meta_backend_count(meta); ++i) {
     bool found = false;
@@ -190,7 +190,7 @@ TEST_P(CApiCorpusTest, GivesWhatEagerGave) {
 INSTANTIATE_TEST_SUITE_P(Programs, CApiCorpusTest, ::testing::ValuesIn(corpus::program_names()),
                          [](const auto& info) { return info.param; });
 
-/// Makes sure that the programs of each backend in this build were run, and not skipped.
+/// Checks that the programs of each backend in this build were run, not skipped.
 TEST(CApiCorpusListTest, RunsEveryProgramOfTheBackendsItWasBuiltWith) {
   EXPECT_GE(corpus::program_names().size(), 58u);
   std::set<std::string> found, expected;
@@ -204,13 +204,13 @@ TEST(CApiCorpusListTest, RunsEveryProgramOfTheBackendsItWasBuiltWith) {
   EXPECT_EQ(found, expected);
 }
 
-/// tests/data/errors.json: the same mistake gives the same status and the same words in every language.
+/// tests/data/errors.json: a mistake gives the same status and message in every language.
 TEST(CApiErrorTableTest, EveryMistakeHasItsStatusAndItsWords) {
   const corpus::ErrorTable table = corpus::read_error_table();
   for (const corpus::Mistake& mistake : table.mistakes) {
     et_module* loaded = nullptr;
     et_error* error = nullptr;
-    // An empty program needs an address that is not null.
+    // The address of an empty program must not be null.
     const void* const bytes = mistake.program.empty() ? static_cast<const void*>("") : mistake.program.data();
     et_status status = et_module_load_buffer(bytes, mistake.program.size(), nullptr, nullptr, nullptr, &loaded, &error);
     const Module module(loaded);

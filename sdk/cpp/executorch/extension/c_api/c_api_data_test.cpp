@@ -16,7 +16,7 @@ TEST(CApiTest, UsesADataFile) {
   std::vector<float> x(32, 0.5f);
   const Tensor input = wrap(x, {2, 16});
   const auto first = execute(module, "forward", {value_of(input)});
-  // The same from memory, and shared.
+  // The program from memory, in a module that shares it.
   PlacedBytes bytes(bytes_of(program("ptd_portable")), 0);
   const Module from_memory =
       C_API_MAKE(Module, et_module_load_buffer, bytes.data(), bytes.size(), nullptr, nullptr, options.get());
@@ -68,7 +68,7 @@ TEST(CApiTest, RefusesDataInMemoryThatIsNotThereAndReleasesIt) {
   const Options options(made);
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "data", et_options_add_data_buffer, made, nullptr, 0, nullptr,
                      nullptr);
-  // What the bytes are is seen when a module is loaded with them.
+  // The content of the bytes is checked only when a module is loaded with them.
   alignas(16) static const char kNotData[64] = "these are bytes of something else";
   ASSERT_EQ(et_options_add_data_buffer(made, kNotData, sizeof(kNotData), nullptr, nullptr, nullptr),
             et_status{ET_STATUS_OK});

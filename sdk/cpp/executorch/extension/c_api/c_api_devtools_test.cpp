@@ -24,8 +24,8 @@ std::vector<char> bundle_bytes() {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// What an optional part of the library says of itself: "" when it is there. By reference: the error may be set by the
-/// call that gives the status, in the same list of arguments.
+/// The message of an optional part of the library: "" if it is built. `error` is a reference because the call in the
+/// same list of arguments may set it.
 std::string missing(et_status status, et_error* const& error) {
   const std::string text = take(error);
   EXPECT_TRUE(status == ET_STATUS_OK || (status == ET_STATUS_NOT_SUPPORTED && !text.empty())) << text;
@@ -129,7 +129,7 @@ TEST_F(BundledTest, GivesTheMemoryBackAndRefusesDamage) {
   for (const size_t size : {size_t{0}, size_t{7}, size_t{64}, bundle_bytes().size() / 2}) {
     std::vector<char> bytes = bundle_bytes();
     bytes.resize(size);
-    bytes.reserve(1);  // so that data() is not null
+    bytes.reserve(1);  // otherwise data() of an empty vector may be null
     int released = 0;
     const auto count = [](void*, void* context) { ++*static_cast<int*>(context); };
     et_module* module = nullptr;

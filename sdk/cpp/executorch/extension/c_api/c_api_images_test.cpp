@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Options with which elements equal bytes.
+/// Options that convert each byte to an equal element.
 et_image_options options_of(int32_t width, int32_t height) {
   return {width, height, ET_IMAGE_RESIZE_STRETCH, -1.0f, 1.0f, {0, 0, 0}, {1, 1, 1}};
 }
@@ -99,7 +99,7 @@ TEST(CApiImagesTest, ALetterboxHasItsPaddingWhereItIsSaid) {
   Output out(4, 4);
   ASSERT_EQ(et_image_to_tensor(&options, &image, out.tensor, nullptr), ET_STATUS_OK);
   const std::vector<float> found = out.elements();
-  EXPECT_EQ(found[0], 1.0f);   // the image begins at once,
+  EXPECT_EQ(found[0], 1.0f);   // the image starts at the top,
   EXPECT_EQ(found[7], 4.0f);   // has two rows,
   EXPECT_EQ(found[8], -1.0f);  // and padding below.
 }

@@ -20,7 +20,7 @@ TEST_F(LlmTest, FilesThatCannotBeUsedAreNamed) {
   EXPECT_EQ(llm, nullptr);
 }
 
-/// The tokenizer of tests/data/make_language_model.py: a letter a token.
+/// The tokenizer of tests/data/make_language_model.py: each letter is a token.
 std::string letters() {
   std::string text = R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated",)"
                      R"("invert": false}, "decoder": {"type": "Fuse"}, "model": {"type": "WordLevel",)"
@@ -72,7 +72,7 @@ TEST_F(LlmTest, RefusesMemoryThatItCannotUseAndReleasesIt) {
 }
 
 TEST_F(LlmTest, TiktokenTakesSpecialTokens) {
-  // The letters of the model but the last two, whose numbers are those of the special tokens.
+  // The letters of the model without the last two, whose ids the special tokens have.
   const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::string path = ::testing::TempDir() + "letters.tiktoken";
   std::ofstream file(path);
@@ -88,7 +88,7 @@ TEST_F(LlmTest, TiktokenTakesSpecialTokens) {
   const Runner runner(llm);
   ASSERT_EQ(et_llm_prefill(runner.get(), "<a>x<b>", nullptr), et_status{ET_STATUS_OK});
   EXPECT_EQ(et_llm_position(runner.get()), 3);
-  // With the 256 of Llama 3 it is the tokenizer of another model.
+  // With Llama 3's 256 special tokens the tokenizer is too large for this model.
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "it has 349 tokens, the program has 95",
                      et_llm_load_file_with_special_tokens, kModel.c_str(), path.c_str(), tokens, 0, nullptr, &llm);
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens`", et_llm_load_file_with_special_tokens,

@@ -57,7 +57,7 @@ TEST_F(LlmTest, SettingsChangeTheAnswer) {
   const std::string end(1, kEager[5]);
   ASSERT_EQ(et_llm_config_add_stop(config_.get(), end.c_str(), nullptr), et_status{ET_STATUS_OK});
   EXPECT_EQ(generate(), std::string(kEager).substr(0, std::string(kEager).find(end)));
-  // A token that is ruled out.
+  // A forbidden token.
   ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
   const auto first = static_cast<uint64_t>(kEager[0] - ' ');
   ASSERT_EQ(et_llm_config_add_logit_bias(config_.get(), first, -100, nullptr), et_status{ET_STATUS_OK});
@@ -205,7 +205,7 @@ TEST_F(LlmTest, PromptsOfSeveralParts) {
     et_llm* const llm = runner_.get();
     const et_llm_input& media = name == "llava" ? picture : sound;
     const et_llm_input& other = name == "llava" ? sound : picture;
-    // Nothing of a prompt stays if one part cannot be used.
+    // If one part of a prompt cannot be used, the session keeps none of its parts.
     const et_llm_input mixed[] = {before, media, other};
     C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "takes no", et_llm_prefill_inputs, llm, mixed, 3);
     EXPECT_EQ(et_llm_position(llm), 0);
@@ -250,7 +250,7 @@ TEST_F(LlmTest, AnswersFollowAGrammar) {
   EXPECT_TRUE(std::regex_match(answer.text, std::regex("[0-9]{3}-[0-9]{2}"))) << answer.text;
 }
 
-/// The program's template has no form of calls; tests/python/llm/test_tool_calls.py has those that have one.
+/// The program's template has no tool calls; tests/python/llm/test_tool_calls.py tests templates that have them.
 TEST_F(LlmTest, CallsOfToolsNeedATemplateThatHasThem) {
   const char* message = nullptr;
   C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "no known form", et_llm_parse_tool_calls, runner_.get(), "a", &message);
@@ -267,7 +267,7 @@ TEST_F(LlmTest, AModelDrafts) {
                      config_.get(), nullptr, nullptr);
   et_llm* draft = nullptr;
   ASSERT_EQ(et_llm_load_file(kModel.c_str(), nullptr, nullptr, &draft, nullptr), et_status{ET_STATUS_OK});
-  ASSERT_EQ(et_llm_set_draft(runner_.get(), draft, nullptr), et_status{ET_STATUS_OK});  // which frees it
+  ASSERT_EQ(et_llm_set_draft(runner_.get(), draft, nullptr), et_status{ET_STATUS_OK});  // this frees the draft handle
   C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "debug.generate_full_logits=true", et_llm_generate, runner_.get(),
                      kPrompt, config_.get(), nullptr, nullptr);
   set("draft_tokens", 0);
@@ -278,8 +278,7 @@ TEST_F(LlmTest, AModelDrafts) {
 TEST_F(LlmTest, SavesAndRestoresAConversation) {
   const std::string path = std::string(kDataFolder) + "/multimodal/llava.pte";
   const std::string file = ::testing::TempDir() + "c_api.session";
-  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "does not say which it is", et_llm_save_session, runner_.get(),
-                     file.c_str());
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "has no identity", et_llm_save_session, runner_.get(), file.c_str());
   runner_ = C_API_MAKE(Runner, et_llm_load_file, path.c_str(), nullptr, nullptr);
   set("max_new_tokens", 5);
   set("lookup_tokens", 0);

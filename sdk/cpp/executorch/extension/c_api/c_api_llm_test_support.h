@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For the tests of language models. tests/data/make_language_model.py makes the model and says what eager mode makes of
-// it.
+// For the tests of language models. tests/data/make_language_model.py makes the model, and the texts that eager mode
+// generates with it.
 #pragma once
 
 #include <executorch/extension/c_api/llm.h>

@@ -188,7 +188,7 @@ TEST(CApiMisuseTest, InputsThatDoNotFit) {
   C_API_EXPECT_ERROR(kInvalid, "(2, 3)", run, wrong_sizes);
   C_API_EXPECT_ERROR(kInvalid, "the program has: forward", et_module_execute, module.get(), "backward", nullptr, 0, &r);
   EXPECT_EQ(r, nullptr);
-  // And still of use.
+  // The module can still be used.
   const std::vector<et_value> inputs{tensor, tensor};
   EXPECT_EQ(run(inputs, nullptr), et_status{ET_STATUS_OK});
   et_result_free(r);

@@ -19,7 +19,7 @@ using executorch::tests::kDataFolder;
 
 namespace {
 
-/// The result of `add` for 1..6 and tens.
+/// Checks the result of `add` for 1 to 6 and tens.
 void expect_adds(const Module& module) {
   std::vector<float> x{1, 2, 3, 4, 5, 6};
   std::vector<float> y{10, 20, 30, 40, 50, 60};
@@ -78,7 +78,7 @@ TEST(CApiTest, LoadsFromMemoryInPlaceAndReleasesItAtTheEnd) {
   const Tensor a = wrap(x, {2, 3});
   auto result = execute(module, "forward", {value_of(a), value_of(a)});
   module.reset();
-  EXPECT_EQ(released, 0);  // the result is of the module's memory
+  EXPECT_EQ(released, 0);  // the result keeps the module alive
   EXPECT_EQ(floats(value_at(result, 0).payload.as_tensor), std::vector<float>(6, 2.f));
   result.reset();
   EXPECT_EQ(released, 1);
@@ -215,13 +215,13 @@ TEST(CApiTest, WritesAnOutputIntoTheCallersMemory) {
   const void* const memory = et_tensor_data(target.get());
   ASSERT_EQ(et_module_set_output(module.get(), et_method_meta_name(meta), 0, target.get(), nullptr),
             et_status{ET_STATUS_OK});
-  target.reset();  // the module keeps what it writes to
+  target.reset();  // the module keeps its output tensor alive
   const auto after = execute(module, et_method_meta_name(meta), inputs);
   EXPECT_EQ(et_tensor_data(value_at(after, 0).payload.as_tensor), memory);
   EXPECT_EQ(floats(value_at(after, 0).payload.as_tensor), expected);
 }
 
-// Outputs that are trained parameters: the next run reads what was written to them.
+// Outputs that are trained parameters: a run reads the values that were written to them.
 TEST(CApiTest, GivesOutputsWithoutARun) {
   const Module module =
       C_API_MAKE(Module, et_module_load_file, (std::string(kDataFolder) + "/training/xor.pte").c_str(), nullptr);

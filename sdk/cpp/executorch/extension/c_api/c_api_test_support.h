@@ -126,7 +126,7 @@ inline void count_release(void*, void* context) {
   ++*static_cast<int*>(context);
 }
 
-/// What receive(), the callback of functions that generate a text, has received, and what it should do.
+/// The text that the callback receive() has received, and when it stops the generation.
 struct Answer {
   std::string text;
   size_t pieces = 0;

@@ -16,7 +16,7 @@ using executorch::tests::kLibrary;
 
 namespace {
 
-constexpr int32_t kHeight = 64;  // of the image whose results are the first ones in results.bin
+constexpr int32_t kHeight = 64;  // height of the first image of results.bin
 
 std::vector<float> expected_results() {
   std::ifstream file(std::string(kDataFolder) + "/at_once/results.bin", std::ios::binary | std::ios::ate);

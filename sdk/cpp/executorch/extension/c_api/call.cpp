@@ -29,7 +29,7 @@ struct Sink {
   et_log_level min_level = ET_LOG_LEVEL_DEBUG;
 };
 
-// A sink is called with the lock held by readers, so that replacing it waits until it has returned.
+// Calls of a sink hold this lock as readers, so that replacing the sink waits until they have returned.
 std::shared_mutex sink_mutex;
 Sink sink;
 runtime::pal_emit_log_message_method platform_log = nullptr;

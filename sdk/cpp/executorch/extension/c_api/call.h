@@ -65,7 +65,7 @@ et_status call_for(Object** out, et_error** error, Body&& body) noexcept {
   }
   return call(error, [&]() -> runtime::Error {
     ET_CHECK_OR_RETURN_ERROR(out != nullptr, InvalidArgument,
-                             "expected a place for the new object in `out`, found NULL");
+                             "expected a pointer for the new object in `out`, found NULL");
     return body();
   });
 }

@@ -10,8 +10,8 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Claims an object for one call. `Owner` has `busy`, an atomic bool, and `kBusy`, which says what a second call should
-/// do instead.
+/// Claims an object for one call. `Owner` has `busy`, an atomic bool, and `kBusy`, the message for a second
+/// call.
 template <typename Owner>
 class Claim final {
  public:

@@ -15,7 +15,7 @@ using executorch::runtime::Error;
 
 using namespace executorch::extension::c_api;
 
-/// The data comes from malloc(), like an ETDump.
+/// Bytes from malloc(), which an ETDump uses too.
 struct et_bytes {
   std::unique_ptr<void, decltype(&std::free)> data;
   size_t size;

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /** The layout of pixels: four bytes each, of which alpha is ignored; or a plane of luma and one of interleaved chroma
- * at half the width and height, in ITU-R BT.601, from 16 to 235 and 240 or (FULL) from 0 to 255. */
+ * at half the width and height, in ITU-R BT.601, with limited (16 to 235 and 240) or FULL range (0 to 255). */
 typedef int32_t et_pixel_format;
 enum {
   ET_PIXEL_FORMAT_BGRA = 0,

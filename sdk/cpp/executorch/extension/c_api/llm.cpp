@@ -269,7 +269,7 @@ et_status et_llm_set_draft([[maybe_unused]] et_llm* llm, [[maybe_unused]] et_llm
         ET_CHECK_OK_OR_RETURN_ERROR(of_draft.check());
         ET_CHECK_OK_OR_RETURN_ERROR(llm->runner->set_draft(draft->runner));
       }
-      delete draft;  // the runner owns its module, and lives on
+      delete draft;  // the runner, which owns its module, stays in use
       return Error::Ok;
     })
   });
@@ -294,7 +294,7 @@ et_status et_llm_get_stats([[maybe_unused]] const et_llm* llm, [[maybe_unused]] 
     ET_WITH_LLM({
       ET_CHECK_NOT_NULL(llm);
       ET_CHECK_NOT_NULL(stats);
-      // The caller's struct, of another version, may have more numbers than this one, or fewer.
+      // The caller's struct may be of another version, with more or fewer fields.
       std::memset(stats, 0, size);
       std::memcpy(stats, &llm->stats, std::min(size, sizeof(llm->stats)));
       return Error::Ok;

@@ -38,7 +38,7 @@ Error alone(et_llm* llm, Work&& work) {
   return work(*llm->runner);
 }
 
-/// The three sizes as a number of elements. InvalidArgument unless they are positive and it is small enough.
+/// Returns the product of three sizes. InvalidArgument unless they are positive and the product fits int32.
 Result<size_t> count_of(const int32_t (&sizes)[3]) {
   const auto [first, second, third] = sizes;
   const bool positive = first > 0 && second > 0 && third > 0;
@@ -48,7 +48,7 @@ Result<size_t> count_of(const int32_t (&sizes)[3]) {
   return static_cast<size_t>(first) * static_cast<size_t>(second) * static_cast<size_t>(third);
 }
 
-/// `Media` of the numbers of a part.
+/// Makes a `Media` object from the elements of a part.
 template <typename Media, typename Number>
 Result<MultimodalInput> media_of(const et_llm_input& input) {
   ET_ASSIGN_OR_RETURN(count, count_of(input.sizes));
@@ -67,7 +67,7 @@ Result<MultimodalInput> raw_audio_of(const et_llm_input& input) {
   audio.batch_size = input.sizes[0];
   audio.n_channels = input.sizes[1];
   audio.n_samples = input.sizes[2];
-  ET_CHECK_OK_OR_RETURN_ERROR(audio.samples().error());  // before the program says what it lacks
+  ET_CHECK_OK_OR_RETURN_ERROR(audio.samples().error());  // checked before the program's support of sound
   return MultimodalInput(std::move(audio));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the functions of llm.h share.
+// State and helpers that the functions of llm.h share.
 #pragma once
 
 #include <executorch/extension/c_api/llm.h>
@@ -21,7 +21,7 @@
 
 struct et_llm {
   std::shared_ptr<executorch::extension::llm::TextLLMRunner> runner;
-  executorch::extension::Module* module = nullptr;  // the runner's
+  executorch::extension::Module* module = nullptr;  // belongs to `runner`
   std::optional<executorch::extension::llm::ChatTemplate> chat_template;
   std::string rendered;
   et_llm_stats stats = {};
@@ -80,7 +80,7 @@ runtime::Error generate(et_llm& llm, const Prompt& prompt, const et_llm_config* 
 }  // namespace extension
 }  // namespace executorch
 
-/// The body of a function, in a build with language models.
+/// Expands to its arguments in a build with language models.
 #define ET_WITH_LLM(...) __VA_ARGS__
 
 #else

@@ -37,7 +37,7 @@ class MemoryLoader final : public runtime::DataLoader {
 /// Errors: MemoryAllocationFailed.
 runtime::Result<std::shared_ptr<const void>> aligned_memory(Release borrowed, size_t size);
 
-/// A loader of the same. Errors: MemoryAllocationFailed.
+/// A loader of these bytes. Errors: MemoryAllocationFailed.
 runtime::Result<std::unique_ptr<runtime::DataLoader>> load_from_memory(Release borrowed, size_t size);
 
 /// `length` bytes at `offset` of a regular file (0: to its end), mapped; read if `map` is false or the offset does not

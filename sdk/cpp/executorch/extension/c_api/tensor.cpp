@@ -29,7 +29,7 @@ bool is_dtype(et_dtype dtype) {
          runtime::isValid(static_cast<ScalarType>(dtype));
 }
 
-/// Everything of a tensor but its data.
+/// The metadata of a tensor: all but its elements.
 Error describe(et_dtype dtype, const int32_t* sizes, size_t rank, const uint8_t* dim_order, TensorStorage& storage,
                size_t* nbytes) {
   ET_CHECK_OR_RETURN_ERROR(is_dtype(dtype), InvalidArgument, "expected the number of a dtype, found %d",
@@ -41,7 +41,7 @@ Error describe(et_dtype dtype, const int32_t* sizes, size_t rank, const uint8_t*
   size_t bytes = runtime::elementSize(static_cast<ScalarType>(dtype));
   for (size_t i = 0; i < rank; ++i) {
     ET_CHECK_OR_RETURN_ERROR(sizes[i] >= 0, InvalidArgument,
-                             "expected sizes of 0 or more, found %" PRId32 " in place %zu", sizes[i], i);
+                             "expected sizes of 0 or more, found %" PRId32 " at index %zu", sizes[i], i);
     ET_CHECK_OR_RETURN_ERROR(!__builtin_mul_overflow(bytes, static_cast<size_t>(sizes[i]), &bytes) &&
                                  bytes <= static_cast<size_t>(PTRDIFF_MAX),
                              InvalidArgument, "a tensor of these sizes has more bytes than memory has addresses");

@@ -37,7 +37,7 @@ namespace {
 const DataLoader::SegmentInfo kProgram(DataLoader::SegmentInfo::Type::Program);
 
 std::vector<uint8_t> make_content() {
-  std::vector<uint8_t> content(12 * 4096 + 17);  // more than what is read sooner than mapped, and no whole pages
+  std::vector<uint8_t> content(12 * 4096 + 17);  // large enough to be mapped, and not a multiple of the page size
   for (size_t i = 0; i < content.size(); ++i) {
     content[i] = static_cast<uint8_t>(i * 7 + i / 256);
   }
@@ -171,7 +171,7 @@ TEST_P(DataLoaderTest, RefusesANullDestination) {
   EXPECT_EQ(loader_->load_into(content_.size() + 1, 0, kProgram, nullptr), Error::InvalidArgument);
 }
 
-// A null pointer counts as empty memory, whatever its size.
+// A null pointer counts as empty memory, for every size.
 TEST(MemoryLoaderTest, RefusesToReadANullPointer) {
   executorch::runtime::runtime_init();
   const BufferDataLoader buffer(nullptr, 10), empty(nullptr, 0);

@@ -15,7 +15,7 @@ namespace internal {
 /// `source` names it in the log line. Returns InvalidArgument when the range does not fit.
 inline runtime::Error check_data_range(size_t offset, size_t size, size_t total, const char* source) {
   ET_CHECK_OR_RETURN_ERROR(offset <= total && size <= total - offset, InvalidArgument,
-                           "%s: bytes [%zu, %zu + %zu) were asked for, but it holds %zu; it may be truncated", source,
+                           "%s: bytes [%zu, %zu + %zu) were requested, but it holds %zu; it may be truncated", source,
                            offset, offset, size, total);
   return runtime::Error::Ok;
 }
@@ -31,7 +31,7 @@ inline runtime::Error check_destination(const void* buffer, size_t size, const c
 inline runtime::Error check_memory_range(const void* data, size_t offset, size_t size, size_t total,
                                          const char* source) {
   ET_CHECK_OR_RETURN_ERROR(data != nullptr || size == 0, InvalidArgument,
-                           "%s: %zu bytes were asked for, but its data is a null pointer", source, size);
+                           "%s: %zu bytes were requested, but its data is a null pointer", source, size);
   return check_data_range(offset, size, total, source);
 }
 

@@ -15,7 +15,7 @@ namespace internal {
 /// that has no fixed size: a directory, a pipe, a closed descriptor.
 runtime::Result<size_t> descriptor_size(int fd, const char* name);
 
-/// Reads exactly `size` bytes at `offset` into `destination`, whatever the descriptor's own position: several threads
+/// Reads exactly `size` bytes at `offset` into `destination`, independent of the descriptor's position: several threads
 /// may read at once. AccessFailed if the file ends early or the system refuses.
 runtime::Error read_exactly(int fd, const char* name, size_t offset, size_t size, void* destination);
 

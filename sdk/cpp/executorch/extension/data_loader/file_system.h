@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Reading and mapping files: what the data loaders need of the operating system. file_system_posix.cpp and
+ * Reading and mapping files: the functions of the operating system that the data loaders use. file_system_posix.cpp and
  * file_system_windows.cpp implement it.
  */
 #pragma once
@@ -29,7 +29,7 @@ struct FileStatus {
 /// False with the reason in errno if the descriptor is not open.
 bool read_status(int fd, FileStatus* status);
 
-/// Reads at most `size` bytes at `offset`, whatever the descriptor's own position: several threads may read at once.
+/// Reads at most `size` bytes at `offset`, independent of the descriptor's position: several threads may read at once.
 /// Returns how many bytes were read, 0 at the end of the file, or -1 with the reason in errno.
 ptrdiff_t read_at(int fd, void* destination, size_t size, uint64_t offset);
 

@@ -23,7 +23,7 @@ namespace internal {
 
 namespace {
 
-// The C library's functions set errno. Those of the system do not, so what can happen here is translated.
+// Windows functions, unlike the C library's, do not set errno: this translates the errors that can occur.
 void set_errno() {
   switch (::GetLastError()) {
     case ERROR_ACCESS_DENIED:
@@ -92,8 +92,8 @@ bool read_status(int fd, FileStatus* status) {
 }
 
 ptrdiff_t read_at(int fd, void* destination, size_t size, uint64_t offset) {
-  // The position of a read that is not queued is that of this structure; the descriptor's own position changes, but
-  // nothing here uses it.
+  // A synchronous read starts at the position in this structure. It also moves the descriptor's own position, which
+  // nothing here uses.
   OVERLAPPED position = {};
   position.Offset = static_cast<DWORD>(offset);
   position.OffsetHigh = static_cast<DWORD>(offset >> 32);

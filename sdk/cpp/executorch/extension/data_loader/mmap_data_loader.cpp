@@ -90,7 +90,7 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size, const Da
         mlock_config_ == MlockConfig::UseMlockIgnoreErrors, NotSupported,
         "%s: locking %zu bytes at offset %zu in memory failed: %s; raise the limit (ulimit -l) or load without mlock",
         file_name_, map_size, offset - lead, std::strerror(errno));
-    ET_LOG(Debug, "%s: locking %zu bytes failed: %s (ignored as asked)", file_name_, map_size, std::strerror(errno));
+    ET_LOG(Debug, "%s: locking %zu bytes failed: %s (ignored)", file_name_, map_size, std::strerror(errno));
   }
   return buffer;
 }

@@ -17,7 +17,7 @@ namespace extension {
 /// process with SIGBUS); replace a model file by renaming a new file to its name.
 class MmapDataLoader final : public runtime::DataLoader {
  public:
-  /// What the system is asked to do with mapped pages.
+  /// How the system treats mapped pages.
   enum class MlockConfig {
     NoMlock,               ///< Pages are read on first use and may be dropped again.
     UseMlock,              ///< Lock the pages; loading fails with NotSupported if the system refuses (RLIMIT_MEMLOCK).

@@ -27,7 +27,7 @@ class SharedPtrDataLoader final : public runtime::DataLoader {
       size_t offset, size_t size, ET_UNUSED const DataLoader::SegmentInfo& segment_info) const override {
     ET_CHECK_OK_OR_RETURN_ERROR(internal::check_memory_range(data_.get(), offset, size, size_, "the shared buffer"));
     if (data_ == nullptr) {
-      return runtime::FreeableBuffer();  // owns nothing: a buffer of null data would never delete its owner
+      return runtime::FreeableBuffer();  // owns nothing, because a buffer of null data never deletes its owner
     }
     auto* owner = new (std::nothrow) std::shared_ptr<void>(data_);
     ET_CHECK_OR_RETURN_ERROR(owner != nullptr, MemoryAllocationFailed, "out of memory");

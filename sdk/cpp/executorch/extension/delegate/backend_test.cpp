@@ -45,7 +45,7 @@ struct Options {
 constexpr Option<Options> kOptions[] = {{"factor", &Options::factor, 0, 10, "from 0 to 10"}};
 constexpr OptionTable<Options> kTable("Multiplier", kOptions);
 
-/// Multiplies a number; the payload says what goes wrong.
+/// Multiplies a number; the payload selects a failure.
 class Multiplier final : public DelegateBackendWithOptions<Delegate, Options> {
  public:
   Multiplier() : DelegateBackendWithOptions(kTable) {}

@@ -2,8 +2,8 @@
 /**
  * @file
  * What every backend does alike: it makes a delegate in the method's memory, runs it, destroys it, reports memory that
- * runs out as an error, and registers itself when its library is loaded. Needs no heap, so that backends for firmware
- * stand on it too; backend.h adds options.
+ * runs out as an error, and registers itself when its library is loaded. Needs no heap, so backends for firmware use it
+ * too; backend.h adds options.
  */
 #pragma once
 
@@ -32,11 +32,11 @@ class Loading {
       : context(context), payload(payload), compile_specs(compile_specs), place_(place), delegate_(delegate) {}
 
   runtime::BackendInitContext& context;
-  /// The delegate may free it when it does not need it any more.
+  /// The delegate may free the payload when it no longer needs it.
   runtime::FreeableBuffer& payload;
   runtime::ArrayRef<runtime::CompileSpec> compile_specs;
 
-  /// Makes the delegate in the method's memory, once. It is destroyed if an error follows.
+  /// Makes the delegate in the method's memory, once. After a later error the delegate is destroyed.
   template <typename... Args>
   Delegate& make(Args&&... args) {
     delegate_ = new (place_) Delegate(std::forward<Args>(args)...);
@@ -74,7 +74,7 @@ class DelegateBackend : public runtime::BackendInterface {
   }
 
  protected:
-  /// Calls `loading.make()`, and loads what that makes.
+  /// Makes a delegate with `loading.make()` and loads it.
   virtual runtime::Error load(Loading<Delegate>& loading) const = 0;
   virtual runtime::Error run(runtime::BackendExecutionContext& context, Delegate& delegate,
                              runtime::Span<runtime::EValue*> args) const = 0;

@@ -2,7 +2,7 @@
 /**
  * @file
  * Reads flatbuffers of untrusted bytes without generated code: every access is checked when it is made, and needs no
- * alignment. For files whose sections have none, and for the few options of a vendor's compiler that a delegate needs.
+ * alignment. For files with unaligned sections, and for the few options of a vendor's compiler that a delegate needs.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ class FlatBytes final {
     return value;
   }
 
-  /// The position to which the offset at `at` leads; 0, which is never the position of a table, if it leads out.
+  /// The position to which the offset at `at` leads; 0, which is never a table's position, if that is out of bounds.
   uint64_t follow(uint64_t at) {
     const uint64_t target = at + number<uint32_t>(at);
     return has(target, 1, sizeof(uint32_t)) ? target : 0;
@@ -78,7 +78,7 @@ class FlatVector final {
   uint32_t size_ = 0;
 };
 
-/// A table; its fields by their numbers in the schema. Those that are not stored are zero or empty.
+/// A table, whose fields are read by their numbers in the schema. A field that is not stored is zero or empty.
 class FlatTable final {
  public:
   FlatTable(FlatBytes& bytes, uint64_t at) : bytes_(bytes), at_(at) {

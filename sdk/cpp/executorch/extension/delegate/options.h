@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The options of a backend: a table says where each value is kept and what it may be. All backends read and write their
- * options by such a table, so that a fault has the same words and the same error code in all of them.
+ * The options of a backend: a table has the member and the valid values of each option. All backends use such tables,
+ * so that a fault gives the same message and error code in all of them.
  */
 #pragma once
 
@@ -26,16 +26,16 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// An option: its key, the member of Options that has its value, and which values there are.
+/// An option: its key, the member of Options that has its value, and its valid values.
 template <typename Options>
 struct Option {
   using Member = std::variant<bool Options::*, int Options::*, std::string Options::*>;
 
   constexpr Option(const char* key, bool Options::* flag) : key(key), member(flag), expected("true or false") {}
-  /// Numbers from `lowest` to `highest`; `expected` says in words which those are.
+  /// Numbers from `lowest` to `highest`; `expected` describes them.
   constexpr Option(const char* key, int Options::* number, int lowest, int highest, const char* expected)
       : key(key), member(number), expected(expected), lowest(lowest), highest(highest) {}
-  /// `is_valid` is null where any text may be one; the empty text is always valid, and means that none was chosen.
+  /// If `is_valid` is null, every text is valid. The empty text is always valid, and means that the option is not set.
   constexpr Option(const char* key, std::string Options::* text, const char* expected = "a text",
                    bool (*is_valid)(const std::string&) = nullptr)
       : key(key), member(text), expected(expected), is_valid(is_valid) {}
@@ -56,7 +56,7 @@ class OptionTable {
   constexpr OptionTable(const char* backend, const Option<Options> (&options)[N])
       : backend_(backend), options_(options), count_(N) {}
 
-  /// Takes a value into `to`. Ignores unknown keys, which may be meant for other backends. InvalidArgument (logged) if
+  /// Stores a value in `to`. Ignores unknown keys, which may be meant for other backends. InvalidArgument (logged) if
   /// the value has another type or is not one of those expected.
   runtime::Error set(const runtime::BackendOption& from, Options& to) const {
     const Option<Options>* const option = find(from.key);
@@ -159,7 +159,7 @@ class OptionStore {
     return options_;
   }
 
-  /// All or, after an error, none.
+  /// Sets all options or, after an error, none.
   runtime::Error set(runtime::Span<const runtime::BackendOption> from) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return table_.set(from, options_);

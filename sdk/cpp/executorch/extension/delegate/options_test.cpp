@@ -107,7 +107,7 @@ TEST_F(DelegateOptionsTest, TextsAsLongAsAnOptionMayBe) {
   BackendOption full = option("folder", std::string(runtime::kMaxOptionValueLength + 10, 'x'));
   EXPECT_EQ(kTable.set(full, options), Error::Ok);
   EXPECT_EQ(options.folder, std::string(runtime::kMaxOptionValueLength - 1, 'x'));
-  std::get<OptionTable<Options>::Text>(full.value).fill('y');  // without an end
+  std::get<OptionTable<Options>::Text>(full.value).fill('y');  // without a terminating NUL
   EXPECT_EQ(kTable.set(full, options), Error::Ok);
   EXPECT_EQ(options.folder, std::string(runtime::kMaxOptionValueLength, 'y'));
   kTable.get(options, full);

@@ -67,7 +67,7 @@ inline runtime::Result<PayloadParts> split_payload(const char* backend, runtime:
                       {payload.data() + constants, static_cast<size_t>(constants_size)}};
 }
 
-/// The four letters of a flatbuffer, its version; "" if it has fewer than eight bytes. Not terminated: print with %.4s.
+/// The file identifier of a flatbuffer; "" if the buffer has fewer than eight bytes. Not terminated: print with %.4s.
 inline const char* identifier_of(runtime::Span<const uint8_t> graph) {
   return graph.size() < 8 ? "" : reinterpret_cast<const char*>(graph.data() + 4);
 }
@@ -91,7 +91,7 @@ inline AlignedBytes aligned_copy(runtime::Span<const uint8_t> bytes, size_t padd
   return copy;
 }
 
-/// The 64-bit integers of flatbuffers are aligned: `graph`, or a copy of it, which `copy` then owns.
+/// Returns `graph` if it is aligned for 64-bit integers, otherwise a copy of it, which `copy` then owns.
 inline const uint8_t* aligned_graph(runtime::Span<const uint8_t> graph, AlignedBytes& copy) {
   constexpr size_t kAlignment = 8;
   static_assert(alignof(std::max_align_t) >= kAlignment, "copies must be aligned");

@@ -57,7 +57,7 @@ TEST_F(DelegatePayloadTest, FewerBytesThanAHeaderAreNone) {
   }
 }
 
-// Each byte of each number at its largest, and each number one more than fits.
+// Sets each byte of each number to 255, and each number to one more than fits.
 TEST_F(DelegatePayloadTest, PartsOutsideOfThePayloadAreRefused) {
   for (const size_t at : {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29}) {
     for (const int value : {-1, 0xff}) {

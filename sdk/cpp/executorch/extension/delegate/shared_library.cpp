@@ -172,7 +172,7 @@ std::string find_symbols(void* library, const std::vector<Symbol>& symbols, std:
   return count <= kMostNames ? missing : missing + " and " + std::to_string(count - kMostNames) + " more functions";
 }
 
-/// The loader's message in one line, without the name, which is before it.
+/// The loader's message in one line, without the name that precedes it.
 std::string one_line(std::string why, const std::string& name) {
   if (why.compare(0, name.size() + 2, name + ": ") == 0) {
     why.erase(0, name.size() + 2);

@@ -19,17 +19,17 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// The places where a library is searched for, and the texts of the error message.
+/// The paths where a library is searched for, and the texts of the error message.
 struct LibrarySearch {
   /// The name of the vendor's product, for messages.
   std::string product;
   /// Tried in this order: file names, which the system's loader searches for, and paths of files and folders. In a
-  /// folder it is the file with the first of these names, or that name with the highest version in it.
+  /// folder, the first of these names is opened, or the file of that name with the highest version.
   std::vector<std::string> names;
   /// An environment variable with the path of the library, or of its folder. If it is set, only that path is tried. May
   /// be null.
   const char* variable = nullptr;
-  /// What the user has to install or to set.
+  /// What the user must install or set, for messages.
   std::string remedy;
 };
 
@@ -76,8 +76,8 @@ class SharedLibrary {
   /// One line with every library that was tried, the reason why it cannot be used, and the remedy. "" if error() is Ok.
   const std::string& problem() const { return problem_; }
 
-  /// Never unloads the library: it has threads or destructors that run at exit, or delegates use it without this
-  /// object.
+  /// Never unloads the library, for libraries with threads or with destructors that run at exit, and for delegates that
+  /// use it without this object.
   void keep() { handle_ = nullptr; }
 
  private:
@@ -89,9 +89,9 @@ class SharedLibrary {
 };
 
 /**
- * The functions of a vendor's library: `Functions` is a struct of pointers, and there is one for the process. The first
- * call that succeeds loads the library, which is never unloaded. A failure is not remembered: the variable may be set
- * after it.
+ * The functions of a vendor's library: `Functions` is a struct of pointers, of which the process has one. The first
+ * call that succeeds loads the library, which is never unloaded. After a failure the next call tries again, because the
+ * variable may be set by then.
  *
  * @param search Returns what SharedLibrary::open() searches for.
  * @param symbols Returns the symbols, with the pointers in `Functions` that they set.

@@ -100,7 +100,7 @@ TEST_F(SharedLibraryTest, AFileThatIsNoLibraryIsNamedWithTheLoadersReason) {
   EXPECT_EQ(library.error(), Error::NotFound);
   const std::string before = "tried " + text + " (";
   ASSERT_THAT(library.problem(), HasSubstr(before));
-  // A reason is there, and does not begin with the name again.
+  // The message contains a reason, which does not repeat the name.
   const std::string reason = library.problem().substr(library.problem().find(before) + before.size());
   EXPECT_THAT(reason, AllOf(Not(testing::StartsWith(text)), Not(testing::StartsWith(")"))));
 }
@@ -136,7 +136,7 @@ TEST_F(SharedLibraryTest, TheVariableNamesTheOnlyFileThatIsTried) {
   EXPECT_THAT(missing.problem(), AllOf(HasSubstr("tried /nowhere/libof_variable.so ("), Not(HasSubstr(kLibrary))));
   setenv(kVariable, kLibrary, 1);
   EXPECT_EQ(open({"libnot_on_this_machine.so"}).error(), Error::Ok);
-  setenv(kVariable, "", 1);  // as if it were not set
+  setenv(kVariable, "", 1);  // an empty variable counts as not set
   EXPECT_EQ(open({kLibrary}).error(), Error::Ok);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLanes = 8;
 
-/// A bijection of `state` for each value: states that differ still differ after the same value.
+/// Mixes a value into `state`. For each value this is a bijection: different states stay different.
 uint64_t mix(uint64_t state, uint64_t value) {
   state = (state ^ value) * 0x9E3779B97F4A7C15u;
   return state ^ (state >> 32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hashes of contents: fast, and with a random seed hard to collide on purpose.
+// Fast hashes of contents. With a random seed, collisions are hard to make on purpose.
 #pragma once
 
 #include <array>

@@ -25,7 +25,7 @@ namespace extension {
 
 namespace {
 
-constexpr uint64_t kAlignment = 128;  // of contents in bytes, for the vectors of every processor
+constexpr uint64_t kAlignment = 128;  // of contents, in bytes: enough for the vector registers of every processor
 constexpr uint64_t kFormat = 2;
 
 uint64_t round_up(uint64_t size) {
@@ -38,16 +38,16 @@ struct alignas(kAlignment) FileHeader {
   uint64_t format;
   ContentName version;
   ContentName seed;
-  ContentName name;  ///< of the fields before it
+  ContentName name;  ///< hash of the fields before it
 };
 
 /// The header before each content, at a multiple of kAlignment.
 struct alignas(kAlignment) RecordHeader {
   uint64_t form;
-  ContentName first, second;  ///< what the content was computed from
+  ContentName first, second;  ///< names of the sources of the content
   uint64_t size;
   ContentName content;
-  ContentName name;  ///< of the file's seed and the fields before it
+  ContentName name;  ///< hash of the file's seed and the fields before it
 };
 
 static_assert(sizeof(FileHeader) == kAlignment && sizeof(RecordHeader) == kAlignment);
@@ -88,7 +88,7 @@ uint64_t size_of(int descriptor) {
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-/// The nanoseconds of the modification time that mark a file of this size as complete.
+/// The nanoseconds of the modification time by which a file of this size is marked as complete.
 long mark_of(const ContentName& seed, uint64_t size) {
   return static_cast<long>(name_content(seed, &size, sizeof(size))[0] % 1000000000);
 }
@@ -213,7 +213,7 @@ std::unique_ptr<FileCache> FileCache::open(const std::string& path, const CacheO
       }
       close(descriptor);
       if (kind == Kind::Foreign) {
-        log_no_file(path, owner, "it is something else, and stays as it is. Name another file");
+        log_no_file(path, owner, "it is not a cache file, and is left unchanged. Name another file");
         return nullptr;
       }
     }
@@ -330,7 +330,7 @@ std::shared_ptr<const MappedBytes> FileCache::add(const CacheKey& key, const voi
     return nullptr;
   }
   const FileLock file_lock(descriptor_, LOCK_EX);
-  read_records(false);  // that others have added
+  read_records(false);  // added by other processes
   const Record record = {end_ + sizeof(RecordHeader), size, name_content(seed_, data, size), true};
   const auto known = records_.find(key);
   if (known != records_.end() && known->second.size == size && known->second.content == record.content) {

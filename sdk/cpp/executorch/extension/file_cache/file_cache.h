@@ -24,8 +24,8 @@ using CacheKey = std::tuple<uint32_t, ContentName, ContentName>;
 /// The software to which a file belongs.
 struct CacheOwner {
   const char* name;     ///< for messages
-  char magic[8];        ///< the first bytes of the file
-  ContentName version;  ///< of the software, and of the processor, for which the contents are computed
+  char magic[8];        ///< magic: the first bytes of the file
+  ContentName version;  ///< of the software, and of the processor that computes with the contents
 };
 
 struct FileMapping;
@@ -43,7 +43,7 @@ struct MappedBytes;
  * on which machines the file can be used.
  *
  * Whoever may write the file can change what models compute. A file is therefore opened only if it is a regular file,
- * no symbolic link, that the user of the process owns and nobody else may write; it belongs in a folder of the
+ * not a symbolic link, owned by the user of the process and writable by no other user. It belongs in a folder of the
  * application. Everything else is refused with a line in the log.
  */
 class FileCache final {
@@ -51,7 +51,7 @@ class FileCache final {
   /**
    * Opens or makes it.
    *
-   * A file of another version is replaced, if `writes`; one that does not begin with the owner's magic is left alone.
+   * If `writes`, replaces a file of another version; one that does not begin with the owner's magic is left alone.
    * @param owner Must outlive the object.
    * @returns Null if the file cannot be used: the reason is in the log, and a start takes longer.
    */
@@ -77,9 +77,9 @@ class FileCache final {
 
   /**
    * Flushes added records to the disk, and then marks the file as complete up to its end: the nanoseconds of its
-   * modification time are drawn from the seed and the size. Whatever writes to it later changes that time, so that
-   * contents are read again before they are used, and committed when all are found to be right. Does nothing when there
-   * is nothing to commit, or no right to. A file system without nanoseconds, or that loses them, makes starts slower.
+   * modification time are derived from the seed and the size. A later writer changes that time; the contents are then
+   * verified before use, and a commit follows when all are valid. Does nothing without changes or without write
+   * permission. On a file system without nanoseconds, starts are slower.
    */
   void commit();
 

@@ -81,7 +81,7 @@ std::FILE* stream_of(int descriptor) {
 
 std::FILE* open_existing(const std::string& path) {
 #if defined(EXECUTORCH_HAS_POSIX_FILES)
-  // Without O_NONBLOCK, opening a pipe that nobody reads would wait; writing to one that is read may wait.
+  // Without O_NONBLOCK, opening a pipe without a reader would block; writing to a pipe may block.
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK);
   if (descriptor >= 0) {
     (void)::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kBlock = 64;
 
 using State = std::array<uint32_t, 8>;
-/// Takes `count` blocks.
+/// Hashes `count` blocks.
 using Compress = void (*)(State& state, const uint8_t* data, size_t count);
 
 constexpr State kInitial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -75,7 +75,7 @@ void compress_portable(State& state, const uint8_t* data, size_t count) {
 using Words = __m128i;
 #define ET_SHA256_TARGET __attribute__((target("sha,ssse3,sse4.1")))
 
-/// The next four words of the message, in place of the first of the last sixteen.
+/// Computes the next four words of the message schedule, which replace the oldest four of the last sixteen.
 ET_SHA256_TARGET inline void extend(__m128i& w0, __m128i w1, __m128i w2, __m128i w3) {
   const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(w0, w1), _mm_alignr_epi8(w3, w2, 4));
   w0 = _mm_sha256msg2_epu32(sum, w3);
@@ -133,7 +133,7 @@ using Words = uint32x4_t;
 #define ET_SHA256_TARGET __attribute__((target("+crypto")))
 #endif
 
-/// The next four words of the message, in place of the first of the last sixteen.
+/// Computes the next four words of the message schedule, which replace the oldest four of the last sixteen.
 ET_SHA256_TARGET inline void extend(uint32x4_t& w0, uint32x4_t w1, uint32x4_t w2, uint32x4_t w3) {
   w0 = vsha256su1q_u32(vsha256su0q_u32(w0, w1), w2, w3);
 }
@@ -218,7 +218,7 @@ Sha256 digest(Compress compress, const void* data, size_t size) {
   if (blocks > 0) {
     compress(state, bytes, blocks);
   }
-  // A one bit after the message, zeros, and its length in bits fill the last block or two.
+  // The padding (a one bit, zeros, and the length of the message in bits) fills the last block or two.
   uint8_t last[2 * kBlock] = {};
   const size_t rest = size % kBlock;
   if (rest > 0) {

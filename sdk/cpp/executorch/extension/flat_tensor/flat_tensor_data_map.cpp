@@ -77,7 +77,7 @@ Result<FlatTensorDataMap> FlatTensorDataMap::load_index(DataLoader* loader) {
   for (uint32_t i = 0; i < count; ++i) {
     const auto* entry = named_data->Get(i);
     const bool is_new = index.emplace(entry->key()->string_view(), entry).second;
-    ET_CHECK_OR_RETURN_ERROR(is_new, InvalidExternalData, ".ptd: the key '%s' is there twice", entry->key()->c_str());
+    ET_CHECK_OR_RETURN_ERROR(is_new, InvalidExternalData, ".ptd: the key '%s' occurs twice", entry->key()->c_str());
   }
   return FlatTensorDataMap(header->segment_base_offset, std::move(metadata.get()), loader, flat_tensor.get(),
                            std::move(index));
@@ -86,7 +86,7 @@ Result<FlatTensorDataMap> FlatTensorDataMap::load_index(DataLoader* loader) {
 Result<const flat_tensor_flatbuffer::NamedData*> FlatTensorDataMap::find(std::string_view key) const {
   const auto found = index_.find(key);
   if (found == index_.end()) {
-    return Error::NotFound;  // no log line: asking is how callers search several maps
+    return Error::NotFound;  // not logged: callers search several maps for a key
   }
   return found->second;
 }
@@ -122,7 +122,7 @@ Error FlatTensorDataMap::load_data_into(std::string_view key, void* buffer, size
     return entry.error();
   }
   const auto* segment = flat_tensor_->segments()->Get(entry.get()->segment_index());
-  ET_CHECK_OR_RETURN_ERROR(size <= segment->size(), InvalidArgument, "'%s' holds %" PRIu64 " bytes, %zu were asked for",
+  ET_CHECK_OR_RETURN_ERROR(size <= segment->size(), InvalidArgument, "'%s' holds %" PRIu64 " bytes, %zu were requested",
                            entry.get()->key()->c_str(), segment->size(), size);
   return loader_->load_into(static_cast<size_t>(segment_base_offset_ + segment->offset()), size, kExternalSegment,
                             buffer);
@@ -133,7 +133,7 @@ Result<uint32_t> FlatTensorDataMap::get_num_keys() const {
 }
 
 Result<const char*> FlatTensorDataMap::get_key(uint32_t index) const {
-  ET_CHECK_OR_RETURN_ERROR(index < index_.size(), InvalidArgument, "key %" PRIu32 " was asked for, there are %zu",
+  ET_CHECK_OR_RETURN_ERROR(index < index_.size(), InvalidArgument, "key %" PRIu32 " was requested, there are %zu",
                            index, index_.size());
   return flat_tensor_->named_data()->Get(index)->key()->c_str();
 }

@@ -184,7 +184,7 @@ TEST_F(FlatTensorTest, MemoryThatIsNotAlignedIsRefused) {
   EXPECT_EQ(FlatTensorDataMap::load(&loader).error(), Error::InvalidArgument);
 }
 
-/// From a given read on, fails or returns too few bytes.
+/// A loader that fails, or returns too few bytes, from a given read on.
 class FailingLoader final : public DataLoader {
  public:
   FailingLoader(std::string bytes, int good_reads) : bytes_(std::move(bytes)), good_reads_(good_reads) {}

@@ -50,7 +50,7 @@ Result<const TensorLayout> parse_tensor_layout(const flat_tensor_flatbuffer::Ten
   const auto* sizes = layout->sizes();
   const auto* dim_order = layout->dim_order();
   ET_CHECK_OR_RETURN_ERROR(sizes != nullptr && dim_order != nullptr && sizes->size() == dim_order->size(),
-                           InvalidExternalData, ".ptd: '%s': sizes and dim_order must be there and of one length", key);
+                           InvalidExternalData, ".ptd: '%s': sizes and dim_order must exist and have one length", key);
   const Result<const TensorLayout> result = TensorLayout::create(
       Span<const int32_t>(sizes->data(), sizes->size()), Span<const uint8_t>(dim_order->data(), dim_order->size()),
       static_cast<aten::ScalarType>(layout->scalar_type()));

@@ -221,7 +221,7 @@ Error ImageProcessor::process_yuv_into(const uint8_t* y_plane, int32_t y_stride,
                                        YUVRange range) const {
   ET_CHECK_OK_OR_RETURN_ERROR(check_image(impl_->config, width, height, orientation, roi));
   ET_CHECK_OR_RETURN_ERROR(width % 2 == 0 && height % 2 == 0, InvalidArgument,
-                           "expected an even width and height, which chroma has half of, found %d x %d", width, height);
+                           "expected an even width and height, halved for chroma, found %d x %d", width, height);
   ET_CHECK_OK_OR_RETURN_ERROR(check_plane(y_plane, y_stride, width, "plane of luma"));
   ET_CHECK_OK_OR_RETURN_ERROR(check_plane(uv_plane, uv_stride, width, "plane of chroma"));
   ET_CHECK_OK_OR_RETURN_ERROR(impl_->check_output(out));

@@ -49,7 +49,7 @@ struct Normalization {
   float mean[4];
   float std_dev[4];
 
-  /// Maps bytes from 0 to 255 to 0 to 1.
+  /// Maps bytes, which are 0 to 255, to the range 0 to 1.
   static constexpr Normalization zeroToOne() {
     return {1.0f / 255.0f, {0.0f, 0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
   }

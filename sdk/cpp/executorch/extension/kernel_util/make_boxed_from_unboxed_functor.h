@@ -128,7 +128,7 @@ template <class Return, class... Args>
 struct StackCheck<Return, typelist<Args...>> {
   static bool passes(::executorch::ET_RUNTIME_NAMESPACE::KernelRuntimeContext& ctx,
                      runtime::Span<runtime::EValue*> stack) {
-    // One more than there are, so that a function without arguments has no array of size 0.
+    // One element more than the types, so that a function without arguments has no array of size 0.
     static constexpr runtime::internal::ArgumentSpec kSpecs[] = {runtime::internal::BoxedArgumentOf<Args>::kSpec...,
                                                                  runtime::internal::ArgumentSpec{}};
     return runtime::internal::check_stack(ctx, stack, kSpecs, sizeof...(Args),

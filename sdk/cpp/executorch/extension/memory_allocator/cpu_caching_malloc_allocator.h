@@ -23,7 +23,7 @@ using FlatHashMap = std::unordered_map<KeyType, ValueType>;
 constexpr size_t kCachingAllocatorDefaultAlignment = 64;
 
 /// A MemoryAllocator that grows, for the temporary memory of kernels: `reset()` keeps the blocks for the next requests
-/// of the same size, so that a method that runs again and again asks malloc once. Thread safe.
+/// of the same size, so only the first of many runs of a method calls malloc. Thread safe.
 class CPUCachingAllocator : public runtime::MemoryAllocator {
  public:
   /// @param max_size Most bytes to keep for reuse; blocks in use are not counted.

@@ -34,7 +34,7 @@ class MallocMemoryAllocator : public runtime::MemoryAllocator {
       return nullptr;
     }
     if (used_size_ > max_bytes_ || size > max_bytes_ - used_size_) {
-      ET_LOG(Error, "%zu bytes were asked for, %zu of at most %zu are in use: the limit is set by the application",
+      ET_LOG(Error, "%zu bytes were requested, %zu of at most %zu are in use: the limit is set by the application",
              size, used_size_, max_bytes_);
       return nullptr;
     }

@@ -47,8 +47,8 @@ auto report_exceptions(Function&& function) -> decltype(function()) {
 #endif
 }
 
-/// The result of is_available() of a backend, from the Error of `find`. A backend may still be there if memory runs
-/// out: the result is true then, and init() reports the error.
+/// The result of is_available() of a backend, from the Error of `find`. If memory runs out, the backend may still be
+/// available: then the result is true, and init() reports the error.
 template <typename Function>
 bool is_found(Function&& find) {
   const runtime::Error error = report_exceptions(std::forward<Function>(find));

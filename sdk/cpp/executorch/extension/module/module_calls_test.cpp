@@ -54,8 +54,8 @@ class CountingLoader final : public DataLoader {
 
 }  // namespace
 
-// A function that makes tensors returns null for wrong arguments. No door of a module takes that for an input that is
-// left out, nor ends the process.
+// Functions that make tensors return null for wrong arguments. Every entry point of a module reports null as an error:
+// it does not treat it as a missing input, and does not end the process.
 TEST(ModuleCallsTest, NullTensorsAreErrors) {
   Module module(corpus("add/model.pte"));
   const TensorPtr null = make_tensor_ptr({-1}, std::vector<float>{1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs with planned memory on a device, which is simulated in host memory: what Module allocates there and copies.
+// Programs with planned memory on a device, which is simulated in host memory: the allocations and copies of Module.
 #include <executorch/extension/module/module.h>
 
 #include <memory>
@@ -41,7 +41,7 @@ MockCudaAllocator& cuda() {
   return allocator;
 }
 
-/// out = 2 x on the device, in place of a delegate: both tensors must be there.
+/// out = 2 x on the device, which simulates a delegate: both tensors must be on the device.
 void double_on_device(KernelRuntimeContext& context, Span<EValue*> args) {
   const Tensor& in = args[0]->toTensor();
   const Tensor& out = args[1]->toTensor();
@@ -135,7 +135,7 @@ TEST_F(ModuleDeviceTest, MethodsDoNotShareDeviceMemory) {
 TEST_F(ModuleDeviceTest, StateOnADeviceIsRefusedInsteadOfWrittenByTheHost) {
   const auto module = make_module(false, /*with_state=*/true);
   EXPECT_EQ(load(*module), Error::NotSupported);
-  EXPECT_EQ(cuda().deallocate_count_, 1) << "what was allocated is given back";
+  EXPECT_EQ(cuda().deallocate_count_, 1) << "all allocations are released";
 }
 
 }  // namespace

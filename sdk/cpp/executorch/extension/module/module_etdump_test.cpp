@@ -56,7 +56,7 @@ TEST(ModuleETDumpTest, TracesAModule) {  // ETD-02, ETD-03, ETD-06, ETD-07, MOD-
   bool saw_operator = false;
   bool saw_kernel = false;
   float output = 0;
-  float result = 0;  // of the only instruction
+  float result = 0;  // the result of the only instruction
   for (const auto* event : *blocks->Get(1)->events()) {
     if (const auto* profile = event->profile_event()) {
       saw_method = saw_method || profile->name()->str() == "Method::execute";

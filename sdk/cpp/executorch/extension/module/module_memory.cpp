@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The part of Module that allocates planned memory, each method's own and what methods share.
+// The part of Module that allocates planned memory: each method's own, and the memory that methods share.
 #include <algorithm>
 #include <utility>
 

@@ -149,7 +149,7 @@ Error Module::load_method_once(const std::string& method_name, HierarchicalAlloc
       data_files_->map(), backend_options != nullptr ? backend_options : &backend_options_,
       Span<const Kernel>(loaded->kernel_registry.data(), loaded->kernel_registry.size()));
   if (shared_buffers_) {
-    shared_buffers_->allocator()->set_zeroed(false);  // the next method finds what this one has left
+    shared_buffers_->allocator()->set_zeroed(false);  // the next method finds data of this one
   }
   if (!method.ok()) {
     return method.error();  // the runtime has logged the reason

@@ -61,7 +61,7 @@ class PlannedBuffers final {
   /// The buffers that `meta` needs.
   static runtime::Result<std::vector<Need>> needs_of(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
 
-  /// Allocates the buffers, except number `shared` (none if there is no such buffer), which is `memory`.
+  /// Allocates the buffers, except the one with index `shared` (if it exists), which uses `memory`.
   /// MemoryAllocationFailed, with the size, if one allocation fails; NotFound if a device has no DeviceAllocator; its
   /// errors.
   runtime::Error allocate(const std::vector<Need>& needs, size_t shared = SIZE_MAX, runtime::Span<uint8_t> memory = {});

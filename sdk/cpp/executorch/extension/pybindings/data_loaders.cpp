@@ -61,7 +61,7 @@ class PythonLoader final : public DataLoader {
     } catch (const py::error_already_set& error) {
       text = error.what();
     } catch (const py::cast_error&) {
-      text = "it returned a value of another type";
+      text = "it returned a value of a wrong type";
     }
     ET_LOG(Error, "The data loader's %s failed: %s", what, text.c_str());
     return Error::AccessFailed;
@@ -99,7 +99,7 @@ PyDataLoader from_python(const py::object& reader) {
 }  // namespace
 
 void bind_data_loaders(py::module_& m) {
-  py::class_<PyDataLoader>(m, "PyDataLoader", "Where a program is loaded from: a file in a format of your own.")
+  py::class_<PyDataLoader>(m, "PyDataLoader", "A source of programs: for example a file in your own format.")
       .def(py::init(&from_python), py::arg("reader"),
            "`reader` has the functions size(), the bytes of the program, and load(offset, size), which returns that "
            "part of them as bytes. They may be called from several threads.");

@@ -20,7 +20,7 @@ constexpr const char* kErrorDoc =
     "log:   the runtime's own lines about it, oldest first";
 
 constexpr const char* kInputErrorDoc =
-    "An input has a type, a dtype or a place that no method takes. It is a RuntimeError, as every error of a run; code "
+    "An input has a type, dtype or device that no method takes. It is a RuntimeError, as every error of a run; code "
     "that expects Python's own TypeError or ValueError catches it as well.";
 
 PyObject* new_error_class(py::module_& m, const char* name, const char* doc, const py::object& bases) {

@@ -116,7 +116,7 @@ TorchTensor ask_torch_tensor(const TorchApi& torch, const py::handle& value, siz
   const py::object layout = value.attr("layout");
   const auto type = torch.scalar_type(value.attr("dtype"));
   if (!type || !layout.is(torch.strided())) {
-    throw_unsupported_input(where + "expected a dense tensor of a dtype that the runtime knows, found " +
+    throw_unsupported_input(where + "expected a dense tensor of a dtype that the runtime has, found " +
                             py::str(layout).cast<std::string>() + " of " +
                             py::str(value.attr("dtype")).cast<std::string>());
   }

@@ -117,12 +117,12 @@ void bind_metadata(py::module_& m) {
           "PyTorch's number of the dtype (sdk.exir.scalar_type.ScalarType).")
       .def(
           "is_memory_planned", [](const PyTensorInfo& self) { return self.info.is_memory_planned(); },
-          "Whether its place in the planned memory was fixed at export.")
+          "Whether its memory was planned at export.")
       .def(
           "nbytes", [](const PyTensorInfo& self) { return self.info.nbytes(); }, "Size in bytes at these sizes.")
       .def("__repr__", [](const PyTensorInfo& self) { return describe(self.info); });
 
-  py::class_<PyMethodMeta>(m, "MethodMeta", "What a program says about one of its methods.")
+  py::class_<PyMethodMeta>(m, "MethodMeta", "The metadata of a method.")
       .def("name", [](const PyMethodMeta& self) { return self.meta.name(); })
       .def("num_inputs", [](const PyMethodMeta& self) { return self.meta.num_inputs(); })
       .def("num_outputs", [](const PyMethodMeta& self) { return self.meta.num_outputs(); })

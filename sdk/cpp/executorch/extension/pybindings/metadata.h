@@ -5,7 +5,7 @@
 #include <string>
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // in every file, because converters of containers would differ between files
+#include <pybind11/stl.h>  // included in every file, so that all use the same converters of containers
 
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program.h>

@@ -92,7 +92,7 @@ py::object to_torch(const aten::Tensor& tensor, bool clone, const py::object& ow
     }
     return result;
   }
-  // Bytes, read as elements, put into shape: works for dtypes that numpy does not have.
+  // Reads bytes as elements and sets the shape. This works for dtypes that numpy does not have.
   const Layout bytes{{static_cast<ssize_t>(tensor.nbytes())}, {1}};
   const py::array view = array_over(py::dtype("uint8"), bytes, tensor.const_data_ptr(), owner);
   return torch->from_buffer(view, dtype).attr("as_strided")(sizes, strides);

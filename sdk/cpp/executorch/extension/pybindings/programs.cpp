@@ -157,7 +157,7 @@ PyModule::Lock PyModule::lock() {
 }
 
 void PyModule::load_method(const std::string& method_name) {
-  (void)program_.method_meta(method_name);  // for its message
+  (void)program_.method_meta(method_name);  // throws for an unknown method
   const Lock locked = lock();
   begin_events();
   without_gil([&] { return named(method_name) + " cannot be loaded"; },
@@ -260,7 +260,7 @@ void PyModule::load_bundled_input_locked(const PyBundle& bundle, const std::stri
 }
 
 void PyModule::load_bundled_input(const PyBundle& bundle, const std::string& method_name, size_t testset_idx) {
-  (void)program_.method_meta(method_name);  // for its message
+  (void)program_.method_meta(method_name);  // throws for an unknown method
   const Lock locked = lock();
   load_bundled_input_locked(bundle, method_name, testset_idx);
 }

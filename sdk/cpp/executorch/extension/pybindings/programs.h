@@ -61,7 +61,7 @@ class PyProgram final {
   std::unique_ptr<Module> with_data(std::unique_ptr<Module> module) const;
 
   std::vector<Source> data_;
-  /// The owner of the state that methods share, and the mutex of that.
+  /// The owner of the state that methods share, and its mutex.
   struct SharedState {
     std::unique_ptr<Module> owner;
     std::mutex mutex;
@@ -72,8 +72,8 @@ class PyProgram final {
   std::shared_ptr<SharedState> shared_state_;
 };
 
-/// Methods of a program that can run. Calls from several threads are serialised, those of all methods of a program
-/// whose events are recorded, or whose methods share state, too; the GIL is released while a method runs.
+/// Methods of a program that can run. Calls of an object run one at a time; if events are recorded or methods share
+/// state, so do the calls of all methods. The GIL is released while a method runs.
 class PyModule final {
  public:
   explicit PyModule(PyProgram program);

@@ -86,8 +86,8 @@ Source source_of(const BufferOrPath& given) {
 constexpr double kDefaultRtol = 1e-5;
 constexpr double kDefaultAtol = 1e-8;
 constexpr const char* kVerifyDoc =
-    "Runs a method with the inputs of a case, and returns its outputs if they are those that the case expects: within "
-    "atol + rtol * |expected|, or the same where they are not floating-point.";
+    "Runs a method with the inputs of a case, and returns its outputs if they equal the expected ones: within "
+    "atol + rtol * |expected|, and exactly if they are not floating-point.";
 constexpr const char* kWriteEtdump =
     "Writes the events since the last call as an ETDump and, where the program was loaded with a debug_buffer_size, "
     "the recorded tensors to debug_buffer_path. A warning says when the debug buffer was full.";
@@ -113,7 +113,7 @@ void bind_module(py::module_& m) {
             module.execute(method_name);
             return module.get_outputs(method_name, clone_outputs, self);
           },
-          py::arg("method_name"), py::arg("clone_outputs") = true, "Runs a method with the inputs it has.")
+          py::arg("method_name"), py::arg("clone_outputs") = true, "Runs a method with the last inputs.")
       .def("load_bundled_input", &PyModule::load_bundled_input, py::arg("bundle"), py::arg("method_name"),
            py::arg("testset_idx"), "Passes the inputs of a case of a bundled program, for plan_execute().")
       .def("verify_result_with_bundled_expected_output", &PyModule::verify_bundled_outputs, py::arg("bundle"),
@@ -146,7 +146,7 @@ void bind_bundles(py::module_& m) {
           py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = kDefaultRtol,
           py::arg("atol") = kDefaultAtol, kVerifyDoc);
   m.def(
-      // The second argument, a memory size for older runtimes, is ignored: programs say what they need.
+      // The second argument, a memory size for older runtimes, is ignored: programs contain the sizes that they need.
       "_load_bundled_program_from_buffer", [](const py::bytes& buffer, size_t) { return PyBundle(buffer); },
       py::arg("buffer"), py::arg("non_const_pool_size") = 16384, "Keeps the buffer, and verifies it.");
   m.def(
@@ -204,7 +204,7 @@ void bind_method(py::module_& m) {
           [](const PyMethod& self, const py::object& inputs) { self.module->set_inputs(self.name, inputs); },
           py::arg("inputs"), "Passes the inputs, which are kept alive until others are passed.")
       .def(
-          "execute", [](const PyMethod& self) { self.module->execute(self.name); }, "Runs with the inputs it has.")
+          "execute", [](const PyMethod& self) { self.module->execute(self.name); }, "Runs with the last inputs.")
       .def(
           "get_outputs",
           [](const py::object& self, bool clone_outputs) {

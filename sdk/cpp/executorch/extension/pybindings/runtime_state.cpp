@@ -146,7 +146,7 @@ void reset_threads(int64_t num_threads) {
 void bind_runtime(py::module_& m) {
   m.def("_get_operator_names", operator_names, "Names of the operators whose kernels are linked in.");
   m.def("_get_instruction_sets", instruction_sets,
-        "Which instructions of this processor kernels use that are compiled for several, by kind of kernels.");
+        "The instruction set that kernels use here, for each kind of kernels compiled for several.");
   m.def("_get_registered_backend_names", backend_names, "Names of the backends that are linked in.");
   m.def("_is_available", backend_is_available, py::arg("backend_name"),
         "Whether a backend is linked in and can run on this machine.");

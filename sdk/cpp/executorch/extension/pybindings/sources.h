@@ -5,7 +5,7 @@
 #include <string>
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
+#include <pybind11/stl.h>  // included in every file, so that all use the same converters of containers
 
 #include <executorch/runtime/core/data_loader.h>
 
@@ -29,7 +29,7 @@ class Source final {
 
   /// The bytes; null for a path or a loader.
   const std::shared_ptr<void>& data() const { return data_; }
-  /// Their number; 0 without data().
+  /// The size of data() in bytes; 0 without data().
   size_t size() const { return size_; }
 
   /// A new loader; throws ExecuTorchError if the file cannot be opened.

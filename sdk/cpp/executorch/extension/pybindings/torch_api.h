@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
+#include <pybind11/stl.h>  // included in every file, so that all use the same converters of containers
 
 #include <executorch/extension/pybindings/dlpack_exchange.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
+#include <pybind11/stl.h>  // included in every file, so that all use the same converters of containers
 
 #include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/core/evalue.h>

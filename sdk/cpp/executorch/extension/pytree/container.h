@@ -142,7 +142,7 @@ struct ContainerHandle {
   bool isLeaf() const { return kind() == Kind::Leaf; }
   Kind kind() const { return node().kind; }
 
-  /// Whether both have the same nodes and keys. Leaves are always equal, whatever they point to.
+  /// Whether both have the same nodes and keys. Leaves are always equal; their targets are not compared.
   bool operator==(const ContainerHandle& rhs) const {
     if (handle == nullptr || rhs.handle == nullptr) {
       return handle == rhs.handle;

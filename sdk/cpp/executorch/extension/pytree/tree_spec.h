@@ -78,7 +78,7 @@ struct stack final {
   size_t size_ = 0;
   T data[SIZE];
 
-  /// The next entry; the last one, removed; the last one; how many there are.
+  /// push() adds an entry, pop() removes and returns the last one, top() returns a reference to it.
   void push(T&& item) {
     pytree_check(size_ < SIZE);
     data[size_++] = std::move(item);

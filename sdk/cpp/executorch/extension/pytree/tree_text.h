@@ -94,7 +94,7 @@ inline size_t read_number(const StrTreeSpec& spec, size_t& read_idx) {
 /// The numbers of leaves of the children of the node at `read_idx`, which is moved past them.
 inline arr<size_t> read_node_layout(const StrTreeSpec& spec, size_t& read_idx) {
   const size_t children = read_number(spec, read_idx);
-  pytree_check(children <= spec.size());  // each of them has at least a character
+  pytree_check(children <= spec.size());  // each child takes at least one character
   arr<size_t> layout(children);
   for (size_t& leaves : layout) {
     pytree_check(read_idx < spec.size() && spec[read_idx] == Config::kChildrenDataSep);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that take a TensorPtr take none, too, and the rank of a tensor is limited where it is made.
+// Functions that take a TensorPtr refuse a null pointer, and the rank of a tensor is limited when it is made.
 #include <functional>
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ TEST(RefusedTensorsTest, RanksAboveTheLimitAreRefused) {
 }
 
 #if !defined(USE_ATEN_LIB)
-/// What logs, copies or prints a tensor keeps arrays of the largest rank.
+/// Code that logs, copies or prints tensors has arrays for the largest rank.
 TEST(RefusedTensorsTest, NoTensorWithoutOwnerHasAHigherRank) {
   executorch::runtime::runtime_init();
   std::vector<SizesType> sizes(17, 1);

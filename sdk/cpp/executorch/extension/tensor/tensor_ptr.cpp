@@ -177,7 +177,7 @@ TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<SizesType> siz
   if (sizes.empty()) {
     sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
   }
-  // Dimensions keep their places in memory, unless others are asked for or their number changes.
+  // The dim order stays, unless another one is given or the rank changes.
   if (dim_order.empty() && strides.empty() && sizes.size() == static_cast<size_t>(tensor.dim())) {
     const auto order = runtime::internal::dim_order_of(tensor);
     dim_order.assign(order.begin(), order.end());
@@ -198,7 +198,7 @@ TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, ScalarType type) {
   ET_CHECK_OR_RETURN_VALUE(tensor.device().is_cpu(), nullptr,
                            "only tensors in CPU memory can be cloned: clone_tensor_ptr_to() copies from devices");
   ET_CHECK_OR_RETURN_VALUE(runtime::internal::is_dense_on_cpu(tensor), nullptr,
-                           "only tensors whose elements follow each other can be cloned");
+                           "only tensors that are dense in memory can be cloned");
   std::vector<SizesType> sizes(tensor.sizes().begin(), tensor.sizes().end());
   const auto order = runtime::internal::dim_order_of(tensor);
   std::vector<DimOrderType> dim_order(order.begin(), order.end());

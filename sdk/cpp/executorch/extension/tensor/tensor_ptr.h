@@ -77,14 +77,14 @@ std::optional<size_t> byte_count(const std::vector<aten::SizesType>& sizes, aten
 /// Whether `count` elements fill a tensor of `sizes`; logs why they do not.
 bool check_element_count(const std::vector<aten::SizesType>& sizes, size_t count);
 
-/// Whether `tensor` is a tensor; logs that it is a null pointer.
+/// Whether `tensor` is not null; logs an error if it is.
 bool check_not_null(const TensorPtr& tensor);
 
 }  // namespace internal
 
 /// A tensor that owns `data`; its dtype is T's, or `type`, to which the elements are converted. Conversion to bool, and
 /// from floating point to integers, is refused, except to UInt16, UInt32 and UInt64: fractions are cut off, and numbers
-/// beyond the range become its nearest end.
+/// beyond the range become its nearest limit.
 template <typename T = float, aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<T> data,
                                  std::vector<aten::DimOrderType> dim_order = {},

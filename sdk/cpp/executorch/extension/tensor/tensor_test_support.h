@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of tensors that own their data share.
+// Shared by the tests of tensors that own their data.
 #pragma once
 
 #include <executorch/extension/tensor/tensor.h>

@@ -183,8 +183,8 @@ static void begin_turn(struct pthreadpool* pool, uint32_t bits) {
   }
 }
 
-/* A task that uses its own pool must not wait for its threads, and neither may a thread for which such a task waits. So
- * a caller that finds the pool busy runs its items itself, one thread's share at a time, until the pool is free. */
+/* A task that uses the pool that it runs on must not wait for its threads, nor may a thread that such a task waits for.
+ * So a caller that finds the pool busy runs its items itself, one thread's share at a time, until the pool is free. */
 PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
                                                   const void* params, size_t params_size, void* task, void* context,
                                                   size_t items, uint32_t flags) {
@@ -205,7 +205,7 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
       }
     } while (pthread_mutex_trylock(&pool->execution_mutex) != 0);
   }
-  /* No thread has joined, so none reads what changes here. */
+  /* No thread has joined, so no thread reads the fields that change here. */
   set_task(pool, function, params, params_size, task, context, flags);
   divide(pool, first, items);
   begin_turn(pool, kOpen | (flags & PTHREADPOOL_FLAG_YIELD_WORKERS ? kRest : 0));
@@ -238,7 +238,7 @@ struct pthreadpool* pthreadpool_create(size_t threads_count) {
     }
     ++made;
   }
-  /* Threads read it only in a task. */
+  /* Threads read the count only in a task. */
   pool->threads_count = fxdiv_init_size_t(made);
   return pool;
 }

@@ -91,7 +91,7 @@ uint32_t processors_of(long long quota, long long period) {
   return quota <= 0 || period <= 0 ? 0 : static_cast<uint32_t>(std::min((quota - 1) / period + 1, kMost));
 }
 
-/// The limit of one group in microseconds of each period, as processors. Source: "CPU" in
+/// The limit of one group as a number of processors: microseconds of quota by period. Source: "CPU" in
 /// Documentation/admin-guide/cgroup-v2.rst and Documentation/scheduler/sched-bwc.rst of Linux.
 uint32_t limit_of_group(const char* root, bool is_version_2, const char* group) {
   char folder[kPathSize];
@@ -111,7 +111,7 @@ uint32_t limit_of_group(const char* root, bool is_version_2, const char* group) 
   return processors_of(quota, period);
 }
 
-/// Whether a list of controllers, "cpu,cpuacct", has the one of processor time.
+/// Whether a list of controllers, such as "cpu,cpuacct", contains the controller "cpu".
 bool limits_processors(const char* controllers) {
   for (const char* at = controllers; at != nullptr; at = std::strchr(at, ',')) {
     at += *at == ',' ? 1 : 0;

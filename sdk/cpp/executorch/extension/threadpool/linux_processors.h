@@ -10,9 +10,9 @@ namespace extension {
 namespace cpuinfo {
 namespace internal {
 
-/// Counts the fast processors among the given ones: all, unless the chip has efficient cores and others. A core is
-/// efficient if its microarchitecture executes in order (/proc/cpuinfo), or, where that is unknown, if its frequency is
-/// at most three quarters of the highest one.
+/// Counts the fast processors among the given ones: all of them, unless the chip has efficient and fast cores. A core
+/// is efficient if its microarchitecture executes in order (/proc/cpuinfo), or, where that is unknown, if its frequency
+/// is at most three quarters of the highest one.
 uint32_t count_fast_processors(const int* numbers, size_t count, const char* root);
 
 /// The number of processors that the control groups of this process allow, rounded up; 0 if they set no limit.

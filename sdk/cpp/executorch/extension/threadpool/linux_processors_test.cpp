@@ -29,8 +29,8 @@ struct Phone {
   uint32_t fast;
 };
 
-// Numbers, frequencies and identifications of phones as the mocks of cpuinfo's tests record them. Which cores are fast:
-// the makers' names, big and LITTLE, Gold and Silver.
+// Numbers, frequencies and identifications of phones as the mocks of cpuinfo's tests record them. The makers' names say
+// which cores are fast: big and LITTLE, Gold and Silver.
 const std::vector<Phone> kPhones = {
     {"Galaxy S6, Exynos 7420", {{4, 1500000, 0x41, 0xd03}, {4, 2100000, 0x41, 0xd07}}, 4},
     {"Nexus 5X, Snapdragon 808", {{4, 1440000, 0x41, 0xd03}, {2, 1824000, 0x41, 0xd07}}, 2},
@@ -150,12 +150,12 @@ TEST_F(LinuxProcessorsTest, ControlGroupsLimitTheTime) {
   write("/sys/fs/cgroup/user.slice/app.scope/cpu.max", "250000 100000\n");
   EXPECT_EQ(processors_of_control_group(root_.c_str()), 3u);  // 2.5 processors
   write("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n");
-  EXPECT_EQ(processors_of_control_group(root_.c_str()), 2u);  // of the group around it
+  EXPECT_EQ(processors_of_control_group(root_.c_str()), 2u);  // limit of the parent group
   write("/sys/fs/cgroup/cpu.max", "10000 100000\n");
   EXPECT_EQ(processors_of_control_group(root_.c_str()), 1u);
 }
 
-// In a container, the group is the root of what it sees.
+// In a container, the process's group appears as the root group.
 TEST_F(LinuxProcessorsTest, ControlGroupsOfContainers) {
   write("/proc/self/cgroup", "0::/\n");
   write("/sys/fs/cgroup/cpu.max", "200000 100000\n");

@@ -129,7 +129,7 @@ TEST_P(NestingTest, PthreadpoolInATaskOfPthreadpool) {
   });
 }
 
-// Items keep their indices, whatever share a caller computes before the pool is free.
+// Items keep their indices even if the caller computes some of them before the pool is free.
 TEST_P(NestingTest, CallersOfPthreadpoolDoNotWaitForEachOther) {
   expect_holds([] {
     struct Tile {

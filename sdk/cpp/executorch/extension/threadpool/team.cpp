@@ -13,7 +13,7 @@ namespace threadpool {
 
 namespace {
 
-/// The number of polls before a thread gives up, which take as long as the gap between two operators: see spin_wait.h.
+/// The number of polls before a thread gives up: about the time between two operators, see spin_wait.h.
 #if defined(__x86_64__) || defined(_M_X64)
 constexpr uint32_t kPatience = 5000;
 #else

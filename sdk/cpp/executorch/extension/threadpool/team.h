@@ -39,8 +39,8 @@ class Team final {
 
   bool do_part(End end);
 
-  /// The upper half numbers the pieces, so that parts of different pieces are not confused. The lower half has, in 16
-  /// bits each, the first part that has not begun, and one past the last.
+  /// The upper half is the number of the piece, so that parts of different pieces are not confused. The lower half has,
+  /// in 16 bits each, the first part that has not begun, and one past the last.
   alignas(64) std::atomic<uint64_t> parts_{0};
   std::atomic<bool> is_closed_{false};
   // Written before parts_; a thread that has taken a part reads it while the leader waits.

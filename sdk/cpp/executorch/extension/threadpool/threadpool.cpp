@@ -41,9 +41,9 @@ ThreadPool* pool_of_process = nullptr;
 #if defined(__ELF__)
 bool is_exiting = false;
 
-/// The system calls it before it unloads the shared library that has this code, which the threads run: they end first.
-/// It is also called when the process exits, but then after the handlers of std::atexit(). Threads are left alone then,
-/// because kernels may still run.
+/// The system calls this function before it unloads the shared library that contains this code. The threads run this
+/// code, so they end first. At the exit of the process it is called too, but after the handlers of std::atexit(); then
+/// the threads keep running, because kernels may still use them.
 __attribute__((destructor)) void end_threads_before_unloading() {
   if (pool_of_process != nullptr && !is_exiting) {
     pool_of_process->_unsafe_destroy_threadpool();

@@ -160,7 +160,7 @@ TEST(ThreadPoolTest, WaitsForAThreadThatTakesLong) {
   }
 }
 
-// Without atomics: the caller, and the items of the next task, see what items have written.
+// Without atomics: the caller, and the items of the next task, see the writes of the items.
 TEST(ThreadPoolTest, TasksFollowEachOther) {
   ThreadPool pool(4);
   std::vector<int> counts(50);
@@ -198,7 +198,7 @@ TEST(ThreadPoolTest, HasAsManyThreadsAsThereAre) {
     size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     const rlimit stack{8 << 20, 8 << 20};
-    const rlim_t memory = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (36 << 20);  // for four stacks
+    const rlim_t memory = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (36 << 20);  // enough for four stacks
     const rlimit all{memory, memory};
     if (setrlimit(RLIMIT_STACK, &stack) != 0 || setrlimit(RLIMIT_AS, &all) != 0) {
       return false;

@@ -30,7 +30,7 @@ TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibraryAfterAFork) {
   EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(kLibrary, use, /*is_used_in_child=*/false); }));
 }
 
-// As with -Wl,-z,nodelete: closing ends nothing.
+// As with -Wl,-z,nodelete: closing does not unload the library.
 TEST(ThreadPoolUnloadTest, ALibraryThatStaysIsUsedAgain) {
   EXPECT_TRUE(holds_in_child([] {
     void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

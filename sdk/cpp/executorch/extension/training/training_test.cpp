@@ -242,7 +242,7 @@ TEST_F(SGDTest, GroupsHaveOptionsOfTheirOwnAndMayComeLater) {
   ASSERT_EQ(optimizer.step({{"w", *gradient}, {"other", *other_gradient}}), Error::Ok);
   expect_weight(1 - 10, 2 - 20);
   EXPECT_EQ(other->const_data_ptr<float>()[0], 3);
-  // Without a gradient a parameter stays.
+  // A parameter without a gradient does not change.
   ASSERT_EQ(optimizer.step({{"other", *other_gradient}}), Error::Ok);
   expect_weight(1 - 10, 2 - 20);
 }

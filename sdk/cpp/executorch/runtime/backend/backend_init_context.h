@@ -17,8 +17,8 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What BackendInterface::init() gets from the executor. Owns nothing; valid during the call, its allocator's memory
-/// longer.
+/// What BackendInterface::init() gets from the executor. Owns nothing. Valid during the call; memory of its allocator
+/// is valid longer.
 class BackendInitContext final {
  public:
   explicit BackendInitContext(MemoryAllocator* runtime_allocator, EventTracer* event_tracer = nullptr,
@@ -52,7 +52,7 @@ class BackendInitContext final {
   Span<const BackendOption> runtime_specs() const { return runtime_specs_; }
 
   /**
-   * One of them; T is bool, int or const char* (valid during init()).
+   * Reads one of the options; T is bool, int or const char* (valid during init()).
    *
    * @retval Error::NotFound it was not given.
    * @retval Error::InvalidArgument it has another type.
@@ -72,7 +72,7 @@ class BackendInitContext final {
       } else if (const auto* value = std::get_if<T>(&option.value)) {
         return Result<T>(*value);
       }
-      ET_LOG(Error, "the option %s holds another type than the backend asked for", key);
+      ET_LOG(Error, "the option %s holds another type than the backend requested", key);
       return Error::InvalidArgument;
     }
     return Error::NotFound;

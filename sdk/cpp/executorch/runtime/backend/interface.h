@@ -57,7 +57,7 @@ class BackendInterface {
                                                     ArrayRef<CompileSpec> compile_specs) const = 0;
 
   /**
-   * Runs it.
+   * Runs the delegated part.
    *
    * @param args Inputs, then outputs, in the order of the lowered module. Owned by the executor.
    */
@@ -76,7 +76,7 @@ class BackendInterface {
     return Error::Ok;
   }
 
-  /// Releases what init() made. Called once a handle; memory of the runtime allocator is not released here.
+  /// Releases what init() made. Called once for each handle; memory of the runtime allocator is not released here.
   virtual void destroy(ET_UNUSED DelegateHandle* handle) const {}
 };
 
@@ -107,10 +107,10 @@ size_t get_num_registered_backends();
 /// Name of backend `index` in the order of registration, or Error::InvalidArgument.
 Result<const char*> get_backend_name(size_t index);
 
-/// BackendInterface::set_option() of a backend by name, Error::NotFound, or Error::InvalidArgument for a null name.
+/// Calls BackendInterface::set_option() of a backend. Errors: NotFound; InvalidArgument for a null name.
 Error set_option(const char* backend_name, const Span<BackendOption> backend_options);
 
-/// BackendInterface::get_option() of a backend by name, Error::NotFound, or Error::InvalidArgument for a null name.
+/// Calls BackendInterface::get_option() of a backend. Errors: NotFound; InvalidArgument for a null name.
 Error get_option(const char* backend_name, Span<BackendOption> backend_options);
 
 }  // namespace ET_RUNTIME_NAMESPACE

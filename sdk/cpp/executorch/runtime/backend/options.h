@@ -95,7 +95,7 @@ class BackendOptions {
         out = *value;
         return Error::Ok;
       }
-      ET_LOG(Error, "the option %s holds another type than the one asked for", key);
+      ET_LOG(Error, "the option %s holds another type than the requested one", key);
       return Error::InvalidArgument;
     }
     return Error::NotFound;

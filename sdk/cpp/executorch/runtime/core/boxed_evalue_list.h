@@ -40,7 +40,7 @@ class BoxedEvalueList {
   /// The elements now, or Error::InvalidType when one has another type, Error::InvalidState when one is missing.
   Result<aten::ArrayRef<T>> tryGet() const;
 
-  /// The values of the elements, null for those that are None. For looking at them without copying.
+  /// The values of the elements, null for those that are None. For reading the elements without a copy.
   aten::ArrayRef<EValue*> wrapped_values() const { return wrapped_vals_; }
 
   /// The number of elements.

@@ -15,13 +15,13 @@ class CheckedSize final {
   constexpr CheckedSize(uint64_t value) : value_(static_cast<size_t>(value)), good_(value <= kLimit) {}
 
   constexpr CheckedSize operator+(CheckedSize other) const {
-    // Good values are at most half of what a size_t holds, so their sum fits.
+    // Good values are at most half of the largest size_t, so their sum fits.
     return CheckedSize(value_ + other.value_, good_ && other.good_);
   }
 
   constexpr CheckedSize operator*(CheckedSize other) const {
-    // Products of numbers of 32 bits fit 64: no division, which takes longer than all the rest and is a function call
-    // on small processors, whose sizes all have 32 bits.
+    // The product of two 32-bit numbers fits 64 bits, so no division is needed. On small processors, whose sizes have
+    // 32 bits, a division is a function call and takes longer than the rest.
     if constexpr (sizeof(size_t) <= sizeof(uint32_t)) {
       const uint64_t product = uint64_t{value_} * other.value_;
       return CheckedSize(static_cast<size_t>(product), good_ && other.good_ && product <= kLimit);
@@ -36,7 +36,7 @@ class CheckedSize final {
   /// Whether the value is known and not above `limit`.
   constexpr bool at_most(uint64_t limit) const { return good_ && value_ <= limit; }
 
-  /// The number; of no meaning unless good().
+  /// The number; meaningless unless good().
   constexpr uint64_t value() const { return value_; }
 
  private:

@@ -18,7 +18,7 @@ namespace runtime {
  */
 class DataLoader {
  public:
-  /// What a range holds, so that a loader can choose a place or a way to load it.
+  /// What a range holds, so that a loader can choose where and how to load it.
   struct SegmentInfo {
     enum class Type {
       Program,   ///< The program's metadata.

@@ -43,7 +43,7 @@ enum class Error : error_code_t {
   DelegateInvalidCompatibility = 0x30,    ///< The backend is incompatible with the delegate's data or the device.
   DelegateMemoryAllocationFailed = 0x31,  ///< The backend could not get memory.
   DelegateInvalidHandle = 0x32,           ///< The delegate handle is invalid or stale.
-  // What the caller asked for; the original has no such number.
+  // Requested by the caller; ExecuTorch does not have this number.
   Cancelled = 0x40,  ///< The run was stopped, see Method::set_interrupt().
 };
 

@@ -20,8 +20,8 @@ Error evalue_type_error(Tag found, const char* expected) {
 
 namespace {
 
-// Constructs an element in place. The memory may be uninitialised, and assignment would destroy an object that is not
-// there.
+// Constructs an element in place. The memory may be uninitialised, and assignment would destroy an object that does not
+// exist.
 template <typename T>
 void store(T& slot, const T& value) {
   if constexpr (std::is_trivially_destructible_v<T>) {

@@ -24,7 +24,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-// What EValue::to<T>() returns: a value, but a reference to a tensor inside an lvalue.
+// What EValue::to<T>() returns: a value, except that a tensor in an lvalue is returned as a reference.
 template <typename T>
 struct evalue_to_const_ref_overload_return {
   using type = T;
@@ -53,12 +53,12 @@ constexpr int64_t kNullPointer = -1;
 }  // namespace internal
 
 /**
- * A value of one of the types of Tag. `isX()` asks, `toX()` reads and aborts on another type, `tryToX()` reads and
+ * A value of one of the types of Tag. `isX()` tests, `toX()` reads and aborts on another type, `tryToX()` reads and
  * returns Error::InvalidType on another type.
  */
 struct EValue {
   union Payload {
-    // Everything but the tensor, so that copying needs no look at the tag in a build whose tensor is not trivial.
+    // Everything but the tensor, so that copying does not check the tag in a build whose tensor is not trivial.
     union TriviallyCopyablePayload {
       TriviallyCopyablePayload() : as_int(0) {}
       int64_t as_int;
@@ -133,7 +133,7 @@ struct EValue {
       payload.copyable_union.as_int = internal::kNullPointer;
     }
   }
-  /// Raw pointers are refused: nobody would own the value.
+  /// Raw pointers are refused: the value would have no owner.
   template <typename T>
   explicit EValue(T* value) = delete;
 
@@ -184,7 +184,7 @@ struct EValue {
   aten::ArrayRef<double> toDoubleList() const;
   aten::ArrayRef<aten::Tensor> toTensorList() const;
   aten::ArrayRef<std::optional<aten::Tensor>> toListOptionalTensor() const;
-  // Enumerations travel as integers.
+  // Enumerations are stored as integers.
   aten::ScalarType toScalarType() const { return static_cast<aten::ScalarType>(toInt()); }
   aten::MemoryFormat toMemoryFormat() const { return static_cast<aten::MemoryFormat>(toInt()); }
   aten::Layout toLayout() const { return static_cast<aten::Layout>(toInt()); }

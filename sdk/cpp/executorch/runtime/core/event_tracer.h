@@ -30,7 +30,7 @@ typedef int32_t DelegateDebugIntId;
 constexpr ChainID kUnsetChainId = -1;
 constexpr DebugHandle kUnsetDebugHandle = 0;
 constexpr DelegateDebugIntId kUnsetDelegateDebugIntId = -1;
-/// Index of the bundled input in use if no bundled input is used.
+/// The index if no bundled input is used.
 constexpr int kUnsetBundledInputIndex = -1;
 
 /// How a delegate names its events.
@@ -81,12 +81,12 @@ struct EventTracerEntry {
 };
 
 /**
- * Receives what happens while a method runs. Names are copied or used before the call returns; times are platform
- * ticks. `metadata` is a blob that the delegate's own tools understand; it is copied.
+ * Receives the events and values of a running method. Names are copied or used before the call returns; times are
+ * platform ticks. `metadata` is a blob that the delegate's own tools understand; it is copied.
  */
 class EventTracer {
  public:
-  /// Starts a block; all events until the next call belong to it. Usually one block an execution.
+  /// Starts a block; all events until the next call belong to it. Usually one for each execution.
   virtual void create_event_block(const char* name) = 0;
 
   /// Starts an event at the current time. Unset identities are replaced by those of set_chain_debug_handle().
@@ -102,7 +102,7 @@ class EventTracer {
                                       const void* metadata = nullptr, size_t metadata_len = 0) = 0;
   virtual void end_profiling(EventTracerEntry prof_entry) = 0;
 
-  /// Whether the executor calls start_kernel() and end_kernel() for each kernel. They stand for two nested pairs of
+  /// Whether the executor calls start_kernel() and end_kernel() for each kernel. They replace two nested pairs of
   /// start_profiling() and end_profiling(): "OPERATOR_CALL" and, inside of it, the kernel's name.
   bool times_kernels() const { return times_kernels_; }
   /// The kernel of the instruction of set_chain_debug_handle() starts.
@@ -165,7 +165,7 @@ class EventTracer {
 
   virtual ~EventTracer() {}
 
-  /// Sees an input of an execution before its first instruction, `index` from 0 on, where values are logged.
+  /// Receives an input of an execution before its first instruction, if values are logged. `index` counts from 0.
   virtual void log_input(size_t index, const EValue& value) {
     (void)index;
     (void)value;
@@ -177,7 +177,7 @@ class EventTracer {
   int bundled_input_index_ = kUnsetBundledInputIndex;
   EventTracerDebugLogLevel event_tracer_debug_level_ = EventTracerDebugLogLevel::kNoLogging;
   EventTracerProfilingLevel event_tracer_profiling_level_ = EventTracerProfilingLevel::kProfileAllEvents;
-  bool times_kernels_ = false;  ///< Set by those that override start_kernel() and end_kernel().
+  bool times_kernels_ = false;  ///< Set by subclasses that override start_kernel() and end_kernel().
 };
 
 }  // namespace runtime

@@ -125,7 +125,7 @@ inline void event_tracer_track_allocation(EventTracer* event_tracer, AllocatorID
   }
 }
 
-/// Shows an input of an execution to the tracer unless logging is off.
+/// Passes an input of an execution to the tracer unless logging is off.
 inline void event_tracer_log_input(EventTracer* event_tracer, size_t index, const EValue& value) {
   if (event_tracer_active(event_tracer) &&
       event_tracer->event_tracer_debug_level() != EventTracerDebugLogLevel::kNoLogging) {

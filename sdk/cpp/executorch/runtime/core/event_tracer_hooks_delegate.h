@@ -22,7 +22,7 @@ inline EventTracerEntry event_tracer_start_profiling_delegate(EventTracer* event
   return EventTracerEntry();
 }
 
-/// Ends it. `metadata` is copied.
+/// Ends the event. `metadata` is copied.
 inline void event_tracer_end_profiling_delegate(EventTracer* event_tracer, EventTracerEntry event_tracer_entry,
                                                 const void* metadata = nullptr, size_t metadata_len = 0) {
   if (internal::event_tracer_measures_all(event_tracer)) {

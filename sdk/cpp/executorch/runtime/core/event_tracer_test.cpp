@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled with ET_EVENT_TRACER_ENABLED: the hooks must call the tracer exactly when its levels ask for it.
+// Compiled with ET_EVENT_TRACER_ENABLED: the hooks must call the tracer exactly when its levels require it.
 #include <string>
 #include <vector>
 

@@ -13,7 +13,7 @@ namespace runtime {
 /**
  * A read-only buffer and the function that frees it; move-only. Free() or the destructor frees it, once.
  *
- * The buffer is a pointer or, for devices whose addresses are no pointers here, a 64-bit integer.
+ * The buffer is a pointer or, for a device whose addresses are not pointers of the host, a 64-bit integer.
  */
 class FreeableBuffer final {
  public:

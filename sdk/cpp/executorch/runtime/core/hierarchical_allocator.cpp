@@ -10,7 +10,7 @@ HierarchicalAllocator::HierarchicalAllocator(Span<Span<uint8_t>> buffers,
   // Whether the number of buffers is right depends on the program, so get_offset_address() reports it.
   if (!devices_.empty() && devices_.size() != buffers_.size()) {
     ET_LOG(Error,
-           "expected one device a buffer (%" ET_PRIsize_t ") or none, found %" ET_PRIsize_t ": no buffer is used",
+           "expected a device for each buffer (%" ET_PRIsize_t ") or none, found %" ET_PRIsize_t ": no buffer is used",
            buffers_.size(), devices_.size());
     buffers_ = {};
     devices_ = {};

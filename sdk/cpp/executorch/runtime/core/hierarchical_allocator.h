@@ -29,8 +29,8 @@ class HierarchicalAllocator final {
    */
   HierarchicalAllocator(Span<Span<uint8_t>> buffers, Span<const etensor::Device> planned_buffer_devices);
 
-  /// Uses the buffers of allocators, of which there may be 16; if there are more, it uses none. Prefer the constructors
-  /// that take spans.
+  /// Uses the buffers of up to 16 allocators; if there are more, it uses none. Prefer the constructors that take
+  /// spans.
   ET_DEPRECATED HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators);
 
   HierarchicalAllocator(const HierarchicalAllocator&) = delete;
@@ -52,13 +52,13 @@ class HierarchicalAllocator final {
   /// Device of each buffer; empty when all are on the CPU.
   Span<const etensor::Device> planned_buffer_devices() const { return devices_; }
 
-  /// Whether every buffer is known to be zero, such as new pages. Loading a method then does not write the mutable
+  /// Whether all buffers are known to contain zeros, as new pages do. Loading a method then does not write the mutable
   /// buffers whose initial value is zero. False by default.
   bool is_zeroed() const { return zeroed_; }
   void set_zeroed(bool zeroed) { zeroed_ = zeroed; }
 
-  /// Whether loading a method does not change a buffer, because it holds the state that other methods of the program
-  /// use, too. By default false for all buffers. See Program::load_shared_state().
+  /// Whether loading a method leaves a buffer unchanged, because it holds state that other methods of the program use
+  /// as well. By default false for all buffers. See Program::load_shared_state().
   bool is_kept(uint32_t memory_id) const { return kept_ == memory_id; }
   void set_kept(uint32_t memory_id) { kept_ = memory_id; }
 

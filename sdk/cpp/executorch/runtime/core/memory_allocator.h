@@ -14,7 +14,7 @@ namespace executorch {
 namespace runtime {
 
 /**
- * Hands out memory of one buffer that the caller owns, from its start to its end; nothing is freed but by reset().
+ * Hands out memory of one buffer that the caller owns, from its start to its end; only reset() frees memory.
  *
  * Subclasses may take memory from elsewhere. Not synchronised.
  *
@@ -51,8 +51,8 @@ class MemoryAllocator {
    * @param alignment Bytes; a power of two.
    * @return Uninitialised memory, or null (logged) when it does not fit or the alignment is not a power of two.
    */
-  // Inline, as every virtual function here: the runtime is compiled without RTTI, and a subclass that is compiled with
-  // it needs the class's type information, which then comes from its own object file.
+  // Inline, like every virtual function here: the runtime is compiled without RTTI, but a subclass that is compiled
+  // with it needs the type information of this class, which its own object file then contains.
   virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
     return allocate_from_buffer(size, alignment);
   }

@@ -63,7 +63,7 @@ class Result final {
       return Error::Ok;
     }
     if (error_ == Error::Ok) {
-      ET_UNREACHABLE();  // no constructor keeps it: a Result made from this error need not check it again
+      ET_UNREACHABLE();  // not possible, but tells the compiler that the error is not Ok
     }
     return error_;
   }
@@ -151,7 +151,7 @@ using ::executorch::runtime::Result;
   }                                                                                \
   auto variable__ = std::move(*temporary__)
 
-// ET_LOG(Error, ...) of the arguments behind the first, nothing when there is only that one.
+// ET_LOG(Error, ...) of the arguments after the first; nothing when there is only one.
 #define ET_INTERNAL_LOG_IF_MESSAGE(...) \
   ET_INTERNAL_ONE_OR_MORE(ET_INTERNAL_LOG_NOTHING, ET_INTERNAL_LOG_MESSAGE, __VA_ARGS__)(__VA_ARGS__)
 #define ET_INTERNAL_LOG_NOTHING(ignored)

@@ -17,7 +17,7 @@ class TensorLayout final {
   TensorLayout() = delete;
 
   /**
-   * @param sizes One size a dimension, 0 or more.
+   * @param sizes One size for each dimension, 0 or more.
    * @param dim_order A permutation of the dimensions, outermost in memory first.
    * @param scalar_type Element type.
    * @retval Error::InvalidArgument the arrays differ in length, a size is negative, the dim order is not a permutation,

@@ -90,7 +90,7 @@ TEST(IrangeTest, CountsAndIsEmptyBackwards) {
     seen.push_back(i);
   }
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 5, 6}));
-  // As algorithms and containers take it.
+  // A range as an argument of containers and algorithms.
   const auto range = c10::irange(2, 6);
   EXPECT_EQ(std::vector<int>(range.begin(), range.end()), (std::vector<int>{2, 3, 4, 5}));
   EXPECT_EQ(std::distance(range.begin(), range.end()), 4);

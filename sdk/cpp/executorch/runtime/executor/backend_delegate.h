@@ -31,8 +31,8 @@ class BackendDelegate final {
   ~BackendDelegate();
 
   /// Gives the backend its payload and compile specs. The destructor may be called whether or not this succeeds.
-  /// Errors: NotFound when the backend is not registered or not available, MemoryAllocationFailed, those of reading the
-  /// payload, or the backend's own.
+  /// Errors: NotFound when the backend is not registered or not available, MemoryAllocationFailed, errors of reading
+  /// the payload, or the backend's own.
   ET_NODISCARD Error init(const executorch_flatbuffer::BackendDelegate& delegate, const Program& program,
                           BackendInitContext& context);
 

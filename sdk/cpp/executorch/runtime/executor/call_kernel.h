@@ -12,8 +12,8 @@ namespace internal {
 
 #ifdef USE_ATEN_LIB
 
-/// Runs a kernel without PyTorch's bookkeeping of gradients. An exception of PyTorch becomes a failure of the context
-/// with Error::Internal and a log line, a warning a log line.
+/// Runs a kernel without PyTorch's bookkeeping of gradients. An exception of PyTorch fails the context with
+/// Error::Internal and is logged, and a warning is logged.
 void call_kernel(OpFunction kernel, KernelRuntimeContext& context, Span<EValue*> args);
 
 /// Releases the tensors that a list has copied for kernels, because they are reference counted.

@@ -103,7 +103,7 @@ TEST_F(DelegateTest, RunsOnItsInlinePayload) {
   b.payloads = {bytes_of({7}), bytes_of({10})};
   call(b, b.backend("AddBackend", 1));
   runs(b, {11, 12});
-  EXPECT_EQ(backend.alive, 0) << "the method lets go of its delegates";
+  EXPECT_EQ(backend.alive, 0) << "the method destroys its delegates";
   EXPECT_EQ(backend.method, "forward");
   EXPECT_EQ(backend.named, "");
 }

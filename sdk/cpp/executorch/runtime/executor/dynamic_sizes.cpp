@@ -49,7 +49,7 @@ uint32_t count_of(const Numbers* numbers) {
   return size_of(numbers) / kNumbersPerSize;
 }
 
-/// Whether an entry is of an earlier dimension than this one, in the order of entries.
+/// Whether entry `i` comes before an entry for dimension `dim` of input `input`.
 bool is_before(const Numbers& numbers, uint32_t i, int32_t input, int32_t dim) {
   const int32_t own = numbers.Get(kNumbersPerSize * i);
   return own != input ? own < input : numbers.Get(kNumbersPerSize * i + 1) < dim;
@@ -189,7 +189,7 @@ Error validate_dynamic_sizes(const ExecutionPlan& plan) {
                              ? nullptr
                              : plan.values()->Get(static_cast<uint32_t>(plan.inputs()->Get(input)))->val_as_Tensor();
     const bool is_dimension = tensor != nullptr && static_cast<uint32_t>(size.dim) < size_of(tensor->sizes());
-    // The order makes each dimension unique, and finds it quickly.
+    // Because the entries are sorted, each dimension is unique and is found quickly.
     ET_CHECK_PROGRAM(is_dimension && (i == 0 || is_before(*numbers, i - 1, size.input, size.dim)),
                      "Method '%s': dynamic size %" PRIu32 " is of dimension %" PRId32 " of input %" PRId32
                      ", which is absent or out of order",

@@ -12,7 +12,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// An instruction with everything looked up, so that running it is a switch and a call.
+/// An instruction whose operator and arguments are looked up, so that running it is a switch and a call.
 struct Instruction {
   enum class Kind : uint8_t { Kernel, Delegate, Move, JumpFalse, Free };
 

@@ -47,7 +47,7 @@ Error get_operator_name(const executorch_flatbuffer::Operator& op, OperatorName&
 /// The values that a list value refers to, or that an instruction works on.
 class Operands final {
  public:
-  /// The items of a list; none for other values, and -1 for an item that is None.
+  /// The items of a list; an empty list for other values, and -1 for an item that is None.
   explicit Operands(const executorch_flatbuffer::EValue& value) {
     if (const auto* ints = value.val_as_IntList()) {
       wide_ = ints->items();
@@ -59,7 +59,7 @@ class Operands final {
     }
   }
 
-  /// The operands of an instruction, whatever its kind.
+  /// The operands of an instruction of any kind.
   explicit Operands(const executorch_flatbuffer::Instruction& instruction) {
     switch (instruction.instr_args_type()) {
       case InstructionArguments::KernelCall:

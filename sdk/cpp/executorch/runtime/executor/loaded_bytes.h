@@ -11,7 +11,7 @@ namespace runtime {
 namespace internal {
 
 /// Loads bytes of a file. `what` names them in messages. Errors: AccessFailed if the loader returns fewer bytes than
-/// requested, or the loader's.
+/// requested; errors of the loader.
 ET_NODISCARD Result<FreeableBuffer> load_bytes(const DataLoader* loader, size_t offset, size_t size,
                                                const DataLoader::SegmentInfo& info, const char* what);
 

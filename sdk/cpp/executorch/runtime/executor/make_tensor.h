@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tensor of a value of a program, before it has data. Part of tensor_parser.cpp, which calls it in one place:
-// ET_INLINE.
+// Makes the tensor of a value of a program, without data. Part of tensor_parser.cpp, which calls these functions in
+// only one place, so that they are ET_INLINE.
 #pragma once
 
 #include <algorithm>

@@ -62,8 +62,8 @@ class MergedDataMap final : public NamedDataMap {
   }
 
  private:
-  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would ask
-  // for the heap's operator delete.
+  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would
+  // require the heap's operator delete.
   static void operator delete(void*) {}
 
   MergedDataMap(const NamedDataMap* first, uint32_t num_first, const NamedDataMap* second, uint32_t num_second)

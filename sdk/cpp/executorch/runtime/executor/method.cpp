@@ -108,13 +108,13 @@ size_t Method::outputs_size() const {
 
 int32_t Method::input_index(size_t i) const {
   ET_CHECK(check_usable() == Error::Ok);
-  ET_CHECK_MSG(i < inputs_size(), "Input %zu was asked for, the method has %zu", i, inputs_size());
+  ET_CHECK_MSG(i < inputs_size(), "Input %zu was requested, the method has %zu", i, inputs_size());
   return plan_->inputs()->Get(static_cast<uint32_t>(i));
 }
 
 int32_t Method::output_index(size_t i) const {
   ET_CHECK(check_usable() == Error::Ok);
-  ET_CHECK_MSG(i < outputs_size(), "Output %zu was asked for, the method has %zu", i, outputs_size());
+  ET_CHECK_MSG(i < outputs_size(), "Output %zu was requested, the method has %zu", i, outputs_size());
   return plan_->outputs()->Get(static_cast<uint32_t>(i));
 }
 

@@ -92,9 +92,9 @@ class Method final {
 
   /// Runs the method from its start.
   /// Errors: InvalidArgument when an input was not set; InvalidState when an output has no memory or step() is in the
-  /// middle of an execution: go on to its end first; InvalidProgram; OutOfResources when it
-  /// runs more instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the
-  /// method can be executed again.
+  /// middle of an execution, which must be finished first; InvalidProgram; OutOfResources when it runs more
+  /// instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the method
+  /// can be executed again.
   ET_NODISCARD Error execute();
 
   /// Lets another thread cancel execute(), which reads `*interrupt` before each instruction and returns it if it is not
@@ -108,7 +108,7 @@ class Method final {
   /// The name that older code uses for step().
   ET_DEPRECATED ET_NODISCARD Error experimental_step();
 
-  /// Whether step() has run some instructions of an execution and has not come to its end.
+  /// Whether step() has run some, but not all, instructions of an execution.
   bool in_progress() const { return is_started() && position_.chain < num_chains_; }
 
   /// Goes back to the start after the last step(). Errors: InvalidState if instructions are left.

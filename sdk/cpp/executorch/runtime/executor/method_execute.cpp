@@ -143,7 +143,7 @@ Error Method::execute() {
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
   ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
-  // With a tracer, no kernel is called in place. The limit expresses this, so calls without a tracer need no check.
+  // SIZE_MAX turns the fast path off when there is a tracer, so that the loop needs no separate check.
   const size_t last_in_place = internal::event_tracer_active(event_tracer_) ? SIZE_MAX : 0;
   for (size_t chain = 0; chain < num_chains_; ++chain) {
     const internal::Chain instructions = chains_[chain];

@@ -150,8 +150,8 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
   return Error::Ok;
 }
 
-/// A scalar that instructions use may change from call to call. One that nothing uses was built into the program when
-/// it was exported; another value would be ignored, so it is refused.
+/// A scalar that instructions use may change from call to call. One that no instruction uses was built into the program
+/// when it was exported; another value would be ignored, so it is refused.
 Error Method::check_scalar_input(const EValue& found, size_t input_idx) const {
   const int32_t index = input_index(input_idx);
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index));

@@ -100,7 +100,7 @@ TEST_F(MethodInputsTest, DynamicInputsMayBeSmallerNotLarger) {
   refuses(*method, EValue(tensor(data, {3, 2}, ScalarType::Float, {1, 0})), 0,
           "Input 0 must be contiguous in memory, found another dim order: copy it to that order first");
   ASSERT_EQ(method->execute(), Error::Ok);
-  EXPECT_EQ(method->get_output(0).toTensor().sizes()[0], 1) << "what is refused changes nothing";
+  EXPECT_EQ(method->get_output(0).toTensor().sizes()[0], 1) << "a refused input changes nothing";
   ASSERT_EQ(method->set_input(EValue(tensor(data, {4, 2})), 0), Error::Ok);
   ASSERT_EQ(method->set_input(EValue(tensor(data, {0, 2})), 0), Error::Ok);
 }
@@ -151,7 +151,7 @@ TEST_F(MethodInputsTest, OnlyBoundsOfInputsMayOverflow) {
 
 class DynamicSizesTest : public MethodInputsTest {
  protected:
-  /// Planned at this offset, as large as here.
+  /// A dynamic tensor that is planned at this offset and whose largest sizes are these.
   static TensorSpec dynamic(uint32_t offset, std::vector<int32_t> sizes) {
     TensorSpec spec = at(offset, std::move(sizes));
     spec.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;

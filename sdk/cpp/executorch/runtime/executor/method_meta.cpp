@@ -51,7 +51,7 @@ Result<const executorch_flatbuffer::EValue*> value_at(const executorch_flatbuffe
                                                       const flatbuffers::Vector<int32_t>* indices, size_t index,
                                                       const char* what) {
   ET_CHECK_OR_RETURN_ERROR(index < size_of(indices), InvalidArgument,
-                           "%s %zu of method '%s' was asked for, there are %" PRIu32, what, index, plan.name()->c_str(),
+                           "%s %zu of method '%s' was requested, there are %" PRIu32, what, index, plan.name()->c_str(),
                            size_of(indices));
   const int32_t value = indices->Get(static_cast<uint32_t>(index));
   ET_CHECK_PROGRAM(value >= 0 && static_cast<uint32_t>(value) < size_of(plan.values()), "%s %zu is not a value", what,
@@ -146,7 +146,7 @@ Result<TensorInfo> MethodMeta::attribute_tensor_meta(size_t index) const {
       return TensorInfo(*tensor, nbytes);
     }
   }
-  ET_LOG(Error, "Attribute %zu of method '%s' was asked for, there are %zu", index, name(), count);
+  ET_LOG(Error, "Attribute %zu of method '%s' was requested, there are %zu", index, name(), count);
   return Error::InvalidArgument;
 }
 
@@ -158,7 +158,7 @@ size_t MethodMeta::num_memory_planned_buffers() const {
 
 Result<int64_t> MethodMeta::memory_planned_buffer_size(size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < num_memory_planned_buffers(), InvalidArgument,
-                           "Planned buffer %zu of method '%s' was asked for, there are %zu", index, name(),
+                           "Planned buffer %zu of method '%s' was requested, there are %zu", index, name(),
                            num_memory_planned_buffers());
   return plan_->non_const_buffer_sizes()->Get(static_cast<uint32_t>(index + 1));
 }
@@ -170,7 +170,7 @@ std::optional<size_t> MethodMeta::shared_planned_buffer() const {
 
 Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < num_memory_planned_buffers(), InvalidArgument,
-                           "The device of planned buffer %zu of method '%s' was asked for, there are %zu", index,
+                           "The device of planned buffer %zu of method '%s' was requested, there are %zu", index,
                            name(), num_memory_planned_buffers());
   for (uint32_t i = 0; i < size_of(plan_->non_const_buffer_device()); ++i) {
     const auto* entry = plan_->non_const_buffer_device()->Get(i);
@@ -221,7 +221,7 @@ Result<const char*> MethodMeta::get_backend_name(size_t index) const {
       return backend;
     }
   }
-  ET_LOG(Error, "Backend %zu of method '%s' was asked for, there are %zu", index, name(), count);
+  ET_LOG(Error, "Backend %zu of method '%s' was requested, there are %zu", index, name(), count);
   return Error::InvalidArgument;
 }
 

@@ -360,7 +360,7 @@ TEST_F(MethodTest, TemporaryMemoryIsFreeAgainAfterEachInstruction) {
   EXPECT_EQ(method->execute(), Error::Ok);
   EXPECT_EQ(method->execute(), Error::Ok);
   EXPECT_EQ(temporary.used_size(), 0u);
-  // The same without the loop of execute().
+  // step() releases the memory, too.
   while (method->step() == Error::Ok) {
   }
   EXPECT_EQ(temporary.used_size(), 0u);

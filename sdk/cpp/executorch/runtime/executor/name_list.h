@@ -11,7 +11,7 @@ namespace runtime {
 namespace internal {
 
 #if ET_LOG_ENABLED
-/// Joins names for an error line, without a heap. Names that do not fit on the line go to lines of their own.
+/// Joins names for an error line, without a heap. Names that do not fit on the line are logged before it.
 class NameList final {
  public:
   /// Adds a name, with '...' around it if `quoted`.

@@ -28,7 +28,7 @@ constexpr const char kBatchNormOperator[] = "aten::_native_batch_norm_legit.out"
 /// The most outputs that are separate arguments. Lists of outputs may be longer.
 constexpr uint32_t kMaxOutputs = 16;
 /// Lists of indices and masks are no longer than tensors have dimensions. Longer ones are concatenated: their elements
-/// are copied, whatever they are.
+/// are copied without interpretation.
 constexpr uint32_t kMaxListItems = 64;
 
 }  // namespace
@@ -68,7 +68,7 @@ Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
   return Error::Ok;
 }
 
-/// The planned or constant memory of a tensor, or of what it is a view of; none if the caller supplies it.
+/// The planned or constant memory of a tensor, or of the tensor that it is a view of; empty if the caller supplies it.
 Method::MemoryRange Method::memory_of(int32_t value) const {
   for (size_t depth = 0; view_bases_ != nullptr && view_bases_[value] >= 0; ++depth) {
     if (depth == num_values_) {

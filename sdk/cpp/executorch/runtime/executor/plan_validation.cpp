@@ -122,7 +122,7 @@ class PlanValidator final {
   Error validate_tensor_value(const executorch_flatbuffer::Tensor& tensor, uint32_t index) {
     size_t nbytes = 0;
     const auto* allocation = tensor.allocation_info();
-    // The bounds of an input that the application owns may be larger than any memory: what it gives counts.
+    // The bounds of an input that the application owns may be larger than any memory: the tensor it passes is checked.
     const bool is_bound = kBoundsMayOverflow &&
                           tensor.shape_dynamism() == executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_BOUND &&
                           allocation == nullptr && tensor.data_buffer_idx() == 0 && is_input(index);

@@ -50,8 +50,8 @@ class PlatformMemoryAllocator final : public MemoryAllocator {
   }
 
  private:
-  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would ask
-  // for the heap's operator delete.
+  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would
+  // require the heap's operator delete.
   static void operator delete(void*) {}
 
   struct Block {

@@ -38,7 +38,7 @@ constexpr uint32_t kSchemaVersion = 0;
 struct Layout {
   size_t program_size;
   size_t segment_base_offset;  ///< 0: no segments
-  size_t segment_bytes;        ///< from the base on
+  size_t segment_bytes;        ///< size from the base to the end
 };
 
 Error check_identifier(const void* data, size_t size) {
@@ -208,7 +208,7 @@ Result<Program> Program::load(DataLoader* loader, Verification verification) {
 
 Result<Program> Program::load(DataLoader* loader, Verification verification, const ResourceLimits& limits) {
   EXECUTORCH_SCOPE_PROF("Program::load");
-  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "A program is read through a loader, it is null");
+  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "Program::load() needs a loader, found a null pointer");
   ET_CHECK_OK_OR_RETURN_ERROR(prim_ops::register_prim_ops());
   ET_ASSIGN_OR_RETURN(file_size, loader->size());
   ET_CHECK_OR_RETURN_ERROR(
@@ -265,7 +265,7 @@ Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t 
   if (has_constant_segment(*internal_program_)) {
     const auto* offsets = internal_program_->constant_segment()->offsets();
     ET_CHECK_OR_RETURN_ERROR(buffer_idx < offsets->size(), InvalidArgument,
-                             "Constant %zu was asked for, there are %" PRIu32, buffer_idx, offsets->size());
+                             "Constant %zu was requested, there are %" PRIu32, buffer_idx, offsets->size());
     const uint64_t offset = offsets->Get(static_cast<uint32_t>(buffer_idx));
     ET_CHECK_OR_RETURN_ERROR(offset <= constant_segment_data_.size(), InvalidArgument,
                              "Constant %zu starts at byte %" PRIu64 " of %zu", buffer_idx, offset,
@@ -275,7 +275,7 @@ Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t 
   } else {
     const auto* buffers = internal_program_->constant_buffer();
     ET_CHECK_OR_RETURN_ERROR(buffer_idx < size_of(buffers), InvalidArgument,
-                             "Constant %zu was asked for, there are %" PRIu32, buffer_idx, size_of(buffers));
+                             "Constant %zu was requested, there are %" PRIu32, buffer_idx, size_of(buffers));
     const auto* storage = buffers->Get(static_cast<uint32_t>(buffer_idx))->storage();
     bytes = storage == nullptr ? nullptr : storage->data();
     size = size_of(storage);
@@ -298,7 +298,7 @@ size_t Program::num_methods() const {
 
 Result<const char*> Program::get_method_name(size_t method_index) const {
   ET_CHECK_OR_RETURN_ERROR(method_index < num_methods(), InvalidArgument,
-                           "Method %zu was asked for, the program has %zu", method_index, num_methods());
+                           "Method %zu was requested, the program has %zu", method_index, num_methods());
   const auto* name = internal_program_->execution_plan()->Get(static_cast<uint32_t>(method_index))->name();
   ET_CHECK_PROGRAM(name != nullptr, "Method %zu has no name", method_index);
   return name->c_str();
@@ -351,7 +351,7 @@ Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& segm
   ET_CHECK_OR_RETURN_ERROR(segment_base_offset_ != 0, NotFound, "The program has no segments");
   const size_t index = segment_info.segment_index;
   const auto* segments = internal_program_->segments();
-  ET_CHECK_PROGRAM(index < size_of(segments), "Segment %zu was asked for, there are %" PRIu32, index,
+  ET_CHECK_PROGRAM(index < size_of(segments), "Segment %zu was requested, there are %" PRIu32, index,
                    size_of(segments));
   const auto* segment = segments->Get(static_cast<uint32_t>(index));
   return internal::load_bytes(loader_, segment_base_offset_ + static_cast<size_t>(segment->offset()),
@@ -360,7 +360,7 @@ Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& segm
 
 Error Program::get_backend_delegate_data(size_t index, const void** out_data, size_t* out_size) const {
   const auto* entries = internal_program_->backend_delegate_data();
-  ET_CHECK_OR_RETURN_ERROR(index < size_of(entries), NotFound, "Delegate data %zu was asked for, there are %" PRIu32,
+  ET_CHECK_OR_RETURN_ERROR(index < size_of(entries), NotFound, "Delegate data %zu was requested, there are %" PRIu32,
                            index, size_of(entries));
   const auto* data = entries->Get(static_cast<uint32_t>(index))->data();
   *out_data = data == nullptr ? nullptr : data->data();
@@ -372,14 +372,14 @@ Error Program::load_mutable_subsegment_into(size_t mutable_data_segments_index, 
                                             void* buffer) const {
   const auto* all = internal_program_->mutable_data_segments();
   ET_CHECK_OR_RETURN_ERROR(mutable_data_segments_index < size_of(all), NotFound,
-                           "Mutable data segment %zu was asked for, there are %" PRIu32, mutable_data_segments_index,
+                           "Mutable data segment %zu was requested, there are %" PRIu32, mutable_data_segments_index,
                            size_of(all));
   const auto* subsegments = all->Get(static_cast<uint32_t>(mutable_data_segments_index));
   const auto* offsets = subsegments->offsets();
   const auto* segments = internal_program_->segments();
   const uint32_t index = subsegments->segment_index();
   ET_CHECK_PROGRAM(offset_index < size_of(offsets) && index < size_of(segments),
-                   "Initial value %zu was asked for, there are %" PRIu32, offset_index, size_of(offsets));
+                   "Initial value %zu was requested, there are %" PRIu32, offset_index, size_of(offsets));
   const auto* segment = segments->Get(index);
   const uint64_t offset = offsets->Get(static_cast<uint32_t>(offset_index));
   ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(size)).at_most(segment->size()),

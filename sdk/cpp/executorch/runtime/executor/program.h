@@ -104,7 +104,7 @@ class Program final {
 
   /// Writes the initial values of the state that methods share (MethodMeta::shared_planned_buffer) into that buffer of
   /// `planned_memory`, and marks it as kept, so that load_method() does not write them again. For another method, pass
-  /// an allocator with the same memory in this place, and call HierarchicalAllocator::set_kept(). Without shared state,
+  /// an allocator with the same memory at this index, and call HierarchicalAllocator::set_kept(). Without shared state,
   /// or if the buffer is kept already, nothing is done.
   /// @param named_data_map As for load_method().
   /// Errors: InvalidArgument when the buffer is absent; MemoryAllocationFailed when it is too small; those of
@@ -144,7 +144,7 @@ class Program final {
   Result<const executorch_flatbuffer::ExecutionPlan*> find_plan(const char* method_name) const;
 
   /// The bytes of a segment of the file. Errors: InvalidProgram when there is no such segment, NotFound when the
-  /// program has no segments, or the loader's.
+  /// program has no segments; errors of the loader.
   Result<FreeableBuffer> load_segment(const DataLoader::SegmentInfo& segment_info) const;
 
   /// The payload of a delegate inside the flatbuffer. Errors: NotFound.

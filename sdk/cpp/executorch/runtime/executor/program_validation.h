@@ -10,7 +10,7 @@
 namespace executorch {
 namespace runtime {
 
-/// Checks a tensor by itself: dtype, layout, sizes and dim order, and that its bytes can be counted.
+/// Checks a single tensor: dtype, layout, sizes and dim order, and that its bytes can be counted.
 /// Errors: InvalidProgram, after a log line.
 ET_NODISCARD Error validate_tensor(const executorch_flatbuffer::Tensor* tensor);
 

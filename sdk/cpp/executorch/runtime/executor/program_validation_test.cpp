@@ -298,7 +298,7 @@ TEST_F(ProgramValidationTest, VerificationIsTheDefault) {
   EXPECT_TRUE(Program::load(&loader, Program::Verification::Minimal, limits).ok());
 }
 
-// Without verification of the structure, too, what a method refers to is checked when it is loaded.
+// The references of a method are checked when it is loaded, even without verification of the structure.
 TEST_F(ProgramValidationTest, MethodsAreCheckedWhenTheyAreLoaded) {
   ProgramBuilder builder;
   builder.outputs = {7};
@@ -311,8 +311,8 @@ TEST_F(ProgramValidationTest, MethodsAreCheckedWhenTheyAreLoaded) {
   EXPECT_EQ(program->method_meta("forward")->output_tag(0).error(), Error::InvalidProgram);
 }
 
-// Even without the check of methods' parts, load() reads nothing outside the file, whatever value the offset to the
-// root, or any other word of the file, has.
+// Even without the check of methods' parts, load() reads nothing outside the file, for every value of the offset to the
+// root and of every other word of the file.
 TEST_F(ProgramValidationTest, MinimalVerificationRefusesOffsetsOutOfTheFile) {
   ProgramBuilder builder;
   const ProgramBytes bytes = builder.finish();
@@ -361,7 +361,7 @@ TEST_F(ProgramValidationTest, DynamicSizesAreOfDimensionsOfInputs) {
       {0, 2, 1, 1, 0, 0},                            // no dimension
       {0, -1, 1, 1, 0, 0},                           //
       {0, 0, -1, 1, 0, 0},                           // a negative size
-      {0, 0, 1, 0, 0, 0},                            // a factor that cannot be divided by
+      {0, 0, 1, 0, 0, 0},                            // a factor of 0
       {0, 0, 1, -1, 0, 0},                           //
       {0, 0, 1, (1 << 30) + 1, 0, 0},                // products that overflow
       {0, 0, 1, 1, (1 << 30) + 1, 0},                //

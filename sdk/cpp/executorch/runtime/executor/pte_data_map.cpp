@@ -60,7 +60,7 @@ Result<FreeableBuffer> PteDataMap::get_data(std::string_view key) const {
 Error PteDataMap::load_data_into(std::string_view key, void* buffer, size_t size) const {
   ET_ASSIGN_OR_RETURN(location, locate(key));
   ET_CHECK_OR_RETURN_ERROR(size <= location.size, InvalidArgument,
-                           "Named data '%.*s' has %zu bytes, %zu were asked for", ET_KEY(key), location.size, size);
+                           "Named data '%.*s' has %zu bytes, %zu were requested", ET_KEY(key), location.size, size);
   return loader_->load_into(location.offset, size,
                             DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, location.segment_index),
                             buffer);
@@ -72,7 +72,7 @@ Result<uint32_t> PteDataMap::get_num_keys() const {
 
 Result<const char*> PteDataMap::get_key(uint32_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < named_data_->size(), InvalidArgument,
-                           "Key %" PRIu32 " was asked for, there are %" PRIu32, index, named_data_->size());
+                           "Key %" PRIu32 " was requested, there are %" PRIu32, index, named_data_->size());
   return named_data_->Get(index)->key()->c_str();
 }
 

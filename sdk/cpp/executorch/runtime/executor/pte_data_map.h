@@ -47,7 +47,7 @@ class PteDataMap final : public NamedDataMap {
   /// Errors: NotFound, or what the loader returns.
   Result<FreeableBuffer> get_data(std::string_view key) const override;
 
-  /// Reads the first `size` bytes. Errors: NotFound, InvalidArgument when the entry is shorter, or the loader's.
+  /// Reads the first `size` bytes. Errors: NotFound, InvalidArgument when the entry is shorter; the loader's errors.
   Error load_data_into(std::string_view key, void* buffer, size_t size) const override;
 
   Result<uint32_t> get_num_keys() const override;
@@ -56,8 +56,8 @@ class PteDataMap final : public NamedDataMap {
   Result<const char*> get_key(uint32_t index) const override;
 
  private:
-  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would ask
-  // for the heap's operator delete.
+  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would
+  // require the heap's operator delete.
   static void operator delete(void*) {}
 
   struct Location {
@@ -76,7 +76,7 @@ class PteDataMap final : public NamedDataMap {
   size_t segment_base_offset_;
   const flatbuffers::FlatbufferNamedData* named_data_;
   const flatbuffers::FlatbufferDataSegment* segments_;
-  /// The place where a search begins: after the last entry that was found, because callers mostly ask for entries in
+  /// The index where a search begins: after the last entry that was found, because callers mostly ask for entries in
   /// sequence.
   mutable std::atomic<uint32_t> next_{0};
 };

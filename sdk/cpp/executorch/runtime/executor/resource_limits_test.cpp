@@ -76,7 +76,7 @@ TEST_F(ResourceLimitsTest, InstructionsOfALoopThatNeverEnds) {
   EXPECT_THAT(log(), HasSubstr("has run 1000 instructions"));
   EXPECT_FALSE(method->in_progress());
   EXPECT_EQ(method->execute(), Error::OutOfResources) << "it can be called again";
-  EXPECT_EQ(method->step(), Error::Ok) << "who steps counts for himself";
+  EXPECT_EQ(method->step(), Error::Ok) << "step() has no limit";
 }
 
 /// The default limits.

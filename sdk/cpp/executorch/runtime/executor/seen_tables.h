@@ -7,11 +7,11 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Some of the tables that were found right: programs refer to equal instructions and values many times. Remembers none
-/// where code is to be small.
+/// Remembers some of the tables that were found valid, because programs refer to equal instructions and values many
+/// times. In builds for small code it remembers none.
 class SeenTables final {
  public:
-  /// Whether the table was marked; it need not be remembered for ever.
+  /// Whether the table was marked. May return false for a table that was marked.
   bool has(const void* table) const {
     if constexpr (kRemembers) {
       return tables_[slot(table)] == table;

@@ -109,7 +109,7 @@ TEST_F(SeparateMemoryTest, NeighboursAndMemoryOfTheMethodAllocatorAreAccepted) {
   MemoryAllocator scratch(sizeof(scratch_), scratch_);
   EXPECT_EQ(load(&method, &scratch, buffers_, buffers_ + 64), Error::Ok);
   method.reset();
-  // What the allocator has handed out is no longer its own.
+  // Memory that the allocator has handed out is not checked as its own.
   auto* first = static_cast<uint8_t*>(method.allocate(64, 16));
   auto* second = static_cast<uint8_t*>(method.allocate(64, 16));
   MemoryAllocator inside(256, static_cast<uint8_t*>(method.allocate(256, 16)));

@@ -24,7 +24,7 @@ Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t
   ET_CHECK_AT(place, size_of(dim_order) == dim, "a tensor has %" PRIu32 " sizes but a dim order of %" PRIu32 " entries",
               dim, size_of(dim_order));
   uint32_t seen = 0;
-  static_assert(kTensorDimensionLimit < 32, "one bit a dimension");
+  static_assert(kTensorDimensionLimit < 32, "a bit for each dimension");
   for (uint32_t i = 0; i < dim; ++i) {
     const uint8_t entry = dim_order->Get(i);
     ET_CHECK_AT(place, entry < dim && (seen & (1u << entry)) == 0,

@@ -92,7 +92,7 @@ inline ET_NOINLINE bool argument_matches(const EValue& value, ArgumentSpec spec)
     case ArgumentKind::kTensorList:
       return value.isTensorList() && value.tryToTensorList().ok();
     case ArgumentKind::kOptionalTensorList:
-      // A list in which every tensor is present is also a list of optional tensors only when it is boxed as one.
+      // Only a list that is boxed as a list of optional tensors is accepted, even if no tensor is missing.
       return value.isListOptionalTensor() && value.tryToListOptionalTensor().ok();
     default:
       return value.tag == usual_tag(spec.kind);
@@ -178,7 +178,7 @@ using InvokeKernel = void (*)(KernelRuntimeContext& context, Span<EValue*> stack
 inline ET_NOINLINE void call_checked(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
                                      size_t count, size_t output, InvokeKernel invoke) {
 #ifdef USE_ATEN_LIB
-  (void)specs, (void)count, (void)output;  // PyTorch's kernels see to it themselves
+  (void)specs, (void)count, (void)output;  // PyTorch's kernels check this themselves
 #else
   for (; output < count; ++output) {
     if (!specs[output].written) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Everything that the source of a kernel needs. Kernels live in torch::executor::native (or a namespace of their own)
- * and use the names of executorch::aten.
+ * Everything that the source of a kernel needs. Kernels are in torch::executor::native (or another namespace) and use
+ * the names of executorch::aten.
  */
 #pragma once
 

@@ -27,7 +27,7 @@ class KernelRuntimeContext {
   /// For the runtime's own tracing; may be null.
   EventTracer* internal_event_tracer() { return event_tracer_; }
 
-  /// For the runtime: whether temporary memory was asked for, and the allocator must be reset.
+  /// For the runtime: whether temporary memory was requested, and the allocator must be reset.
   bool internal_used_temp() const { return used_temp_; }
 
   /// Whether allocate_temp() has an allocator. A kernel that a Method runs always has one.

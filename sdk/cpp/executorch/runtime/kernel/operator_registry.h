@@ -35,7 +35,7 @@ namespace ET_RUNTIME_NAMESPACE {
 /// A boxed kernel: reads its arguments from and writes its results to the values.
 using OpFunction = void (*)(KernelRuntimeContext&, Span<EValue*>);
 
-/// What a specialised kernel is chosen by. Does not own the dim order.
+/// The properties of a tensor that select a specialised kernel. Does not own the dim order.
 struct TensorMeta {
   aten::ScalarType dtype_;
   Span<aten::DimOrderType> dim_order_;

@@ -74,7 +74,7 @@ using ::executorch::runtime::LogLevel;
     }                                                                                                                \
   } while (0)
 #else
-// The arguments stay type-checked and count as used, but nothing of them reaches the binary.
+// The arguments stay type-checked and count as used, but they do not reach the binary.
 #define ET_LOG(_level, _format, ...)                                                                        \
   do {                                                                                                      \
     if constexpr (false) {                                                                                  \
@@ -84,7 +84,7 @@ using ::executorch::runtime::LogLevel;
   } while (0)
 #endif
 
-/// Logs at Error level when the condition is false and goes on.
+/// Logs at Error level when the condition is false, and continues.
 #define ET_CHECK_OR_LOG_ERROR(_condition, _format, ...) \
   do {                                                  \
     if (ET_UNLIKELY(!(_condition))) {                   \

@@ -43,7 +43,7 @@ void copy_name(char (&to)[PROF_NAME_MAX_LEN], const char* from) {
   to[PROF_NAME_MAX_LEN - 1] = '\0';
 }
 
-/// Logs the first thing that does not fit, because how much there is to record depends on the program.
+/// Logs the first record that does not fit. It is not fatal, because the program determines the number of records.
 void leave_out(const char* name, const char* macro, int entries) {
   if (!full) {
     ET_LOG(Error, "The profile is full: %s and what follows is left out; build with %s above %d", name, macro, entries);

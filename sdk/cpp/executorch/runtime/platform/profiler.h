@@ -55,7 +55,7 @@ typedef struct alignas(8) {
   uint64_t allocator_id;
 } prof_allocator_t;
 
-/// All blocks, one behind the other. Owned by the profiler.
+/// All blocks, contiguous. Owned by the profiler.
 typedef struct alignas(8) {
   uint8_t* prof_data;
   uint32_t num_bytes;
@@ -84,10 +84,10 @@ constexpr size_t prof_mem_alloc_info_offset = prof_events_offset + sizeof(prof_e
 constexpr size_t prof_mem_alloc_events_offset =
     prof_mem_alloc_info_offset + sizeof(prof_allocator_t) * MEM_PROFILE_MAX_ALLOCATORS;
 
-/// What a full table returns. As an allocator's id, it is -1.
+/// Returned when a table is full. As an allocator's id, it is -1.
 constexpr uint32_t prof_not_recorded = 0xFFFFFFFFu;
 
-/// Starts the first block. What does not fit into the tables is left out, and the log says so once for each dump.
+/// Starts the first block. Records that do not fit are left out, which is logged once for each dump.
 void profiler_init(void);
 /// Starts a span; `name` must live until the dump. Returns a token for end_profiling(), or prof_not_recorded.
 uint32_t begin_profiling(const char* name);
@@ -98,7 +98,7 @@ void reset_profile_stats();
 /// Ignores id -1, the identity of an allocator that is not tracked.
 void track_allocation(int32_t id, uint32_t size);
 uint32_t track_allocator(const char* name);
-/// Starts a block, or goes on with the block of that name.
+/// Starts a block, or continues the block of that name.
 void profiling_create_block(const char* name);
 
 /// A span as long as the object.

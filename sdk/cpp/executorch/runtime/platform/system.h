@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Finds out which shared library an address belongs to, for messages. Needs ET_USE_LIBDL; otherwise says so.
+ * Finds out which shared library an address belongs to, for messages. Without ET_USE_LIBDL it is not known.
  */
 #pragma once
 

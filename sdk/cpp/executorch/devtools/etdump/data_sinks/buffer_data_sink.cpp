@@ -24,7 +24,7 @@ Result<BufferDataSink> BufferDataSink::create(void* ptr, size_t size, size_t ali
 }
 
 Result<size_t> BufferDataSink::write(const void* ptr, size_t size) {
-  ET_CHECK_OR_RETURN_ERROR(ptr != nullptr || size == 0, InvalidArgument, "%zu bytes at a null pointer were to be kept",
+  ET_CHECK_OR_RETURN_ERROR(ptr != nullptr || size == 0, InvalidArgument, "expected a pointer to %zu bytes, found null",
                            size);
   uint8_t* const next = buffer_.data() + used_;
   const auto padding = static_cast<size_t>(internal::align_pointer(next, alignment_) - next);

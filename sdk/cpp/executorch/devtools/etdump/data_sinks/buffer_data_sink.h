@@ -10,10 +10,10 @@
 namespace executorch {
 namespace etdump {
 
-/// Into memory of the application, without the heap.
+/// Stores payloads in memory of the application, without the heap.
 class BufferDataSink : public DataSinkBase {
  public:
-  /// Into `buffer`, which must outlive the sink; every payload starts at a multiple of `alignment` bytes.
+  /// Stores payloads in `buffer`, which must outlive the sink; every payload starts at a multiple of `alignment` bytes.
   /// Errors: InvalidArgument when the alignment is not a power of two.
   static ::executorch::runtime::Result<BufferDataSink> create(::executorch::runtime::Span<uint8_t> buffer,
                                                               size_t alignment = 64) noexcept;
@@ -27,10 +27,10 @@ class BufferDataSink : public DataSinkBase {
   BufferDataSink& operator=(BufferDataSink&&) = default;
   ~BufferDataSink() override = default;
 
-  /// Errors: OutOfResources when it does not fit; nothing is written then.
+  /// Errors: OutOfResources when the payload does not fit; then nothing is written.
   ::executorch::runtime::Result<size_t> write(const void* ptr, size_t size) override;
 
-  /// Bytes of the buffer.
+  /// Returns the size of the buffer in bytes.
   ::executorch::runtime::Result<size_t> get_storage_size() const { return buffer_.size(); }
 
   size_t get_used_bytes() const override { return used_; }

@@ -16,7 +16,7 @@ class DataSinkBase {
   /// Stores `length` bytes and returns the offset of the first one. Errors: the payload does not fit.
   virtual ::executorch::runtime::Result<size_t> write(const void* ptr, size_t length) = 0;
 
-  /// Bytes from the start of the place to the end of what was written.
+  /// Returns the bytes used so far, including padding.
   virtual size_t get_used_bytes() const = 0;
 };
 

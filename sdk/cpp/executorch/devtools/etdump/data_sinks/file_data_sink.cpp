@@ -57,7 +57,7 @@ FileDataSink::FileDataSink(FileDataSink&& other) noexcept = default;
 FileDataSink::~FileDataSink() = default;
 
 Result<size_t> FileDataSink::write(const void* ptr, size_t size) {
-  ET_CHECK_OR_RETURN_ERROR(ptr != nullptr || size == 0, InvalidArgument, "%zu bytes at a null pointer were to be kept",
+  ET_CHECK_OR_RETURN_ERROR(ptr != nullptr || size == 0, InvalidArgument, "expected a pointer to %zu bytes, found null",
                            size);
   ET_CHECK_OR_RETURN_ERROR(file_ != nullptr, AccessFailed, "the file for debug data is closed");
   ET_CHECK_OR_RETURN_ERROR(size == 0 || std::fwrite(ptr, 1, size, file_.get()) == size, AccessFailed,

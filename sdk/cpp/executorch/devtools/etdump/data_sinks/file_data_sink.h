@@ -10,7 +10,7 @@
 namespace executorch {
 namespace etdump {
 
-/// Into a file, which is closed when the sink ends.
+/// Stores payloads in a file, which the destructor closes.
 class FileDataSink : public DataSinkBase {
  public:
   /// Creates or empties the file. Errors: AccessFailed.
@@ -27,7 +27,7 @@ class FileDataSink : public DataSinkBase {
 
   size_t get_used_bytes() const override { return used_; }
 
-  /// Writes what is buffered and closes the file; nothing can be written after that.
+  /// Writes the buffered bytes and closes the file; nothing can be written after that.
   void close();
 
  private:

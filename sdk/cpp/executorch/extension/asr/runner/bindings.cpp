@@ -27,11 +27,11 @@ namespace {
 using Array = py::array_t<float, py::array::c_style | py::array::forcecast>;
 using Callback = std::function<void(const std::string&)>;
 
-/// A runner whose callbacks are Python's, and whose errors are exceptions.
+/// A runner that calls Python callbacks and raises Python exceptions.
 class PyAsrRunner final {
-  // First, because its result is deduced.
-  /// Calls `function` with a C++ callback that calls Python's. What that throws ends the transcription and is thrown
-  /// here.
+  // Defined first, because its return type is deduced.
+  /// Calls `function` with a C++ callback that calls the Python callback. A Python exception ends the transcription and
+  /// is rethrown here.
   template <typename Given = std::string, typename Function>
   auto with(const py::object& python_callback, Function&& function) {
     std::exception_ptr thrown;
@@ -66,7 +66,7 @@ class PyAsrRunner final {
     llm::check("loading " + model_path, [this] { return runner_.load(); });
   }
 
-  /// The tokens of features.
+  /// Returns the tokens of the text for given features.
   std::vector<int64_t> transcribe(const Array& features, const std::optional<AsrTranscribeConfig>& config,
                                   const py::object& token_callback) {
     std::vector<executorch::aten::SizesType> sizes;
@@ -114,7 +114,7 @@ class PyAsrRunner final {
   }
 
   AsrTranscribeConfig default_config() {
-    return llm::unwrap("the settings of the program cannot be read", [this] { return runner_.default_config(); });
+    return llm::unwrap("cannot read the settings of the program", [this] { return runner_.default_config(); });
   }
   std::optional<int64_t> token_id(const std::string& token) const {
     const pybindings::LogCapture capture;
@@ -122,7 +122,7 @@ class PyAsrRunner final {
     return found.ok() ? std::optional<int64_t>(*found) : std::nullopt;
   }
   int64_t sampling_rate() {
-    return llm::unwrap("the sampling rate cannot be read", [this] { return runner_.sampling_rate(); });
+    return llm::unwrap("cannot read the sampling rate", [this] { return runner_.sampling_rate(); });
   }
   AsrRunner& runner() { return runner_; }
 
@@ -136,7 +136,7 @@ class PyAsrRunner final {
 
 void bind_config(py::module_& m) {
   using Ids = std::vector<int64_t>;
-  py::class_<AsrTranscribeConfig>(m, "AsrTranscribeConfig", "What one transcription does.")
+  py::class_<AsrTranscribeConfig>(m, "AsrTranscribeConfig", "Options of one transcription.")
       .def(py::init([](int64_t max_new_tokens, const std::unordered_set<int64_t>& eos_token_ids, float temperature,
                        int64_t decoder_start_token_id, const Ids& prompt, const Ids& suppressed, const Ids& first) {
              return AsrTranscribeConfig{max_new_tokens, eos_token_ids, temperature, decoder_start_token_id,
@@ -158,35 +158,35 @@ void bind_config(py::module_& m) {
 }  // namespace
 
 void bind_asr_runner(py::module_& portable_lib) {
-  py::module_ m = portable_lib.def_submodule("_asr_runner", "Text from sound");
+  py::module_ m = portable_lib.def_submodule("_asr_runner", "Speech recognition");
   bind_config(m);
-  py::class_<Segment>(m, "Segment", "A part of a text, and when it is spoken: seconds from the beginning of the sound.")
+  py::class_<Segment>(m, "Segment", "A part of a text and its times, in seconds from the beginning of the sound.")
       .def_readonly("start", &Segment::start)
       .def_readonly("end", &Segment::end)
       .def_readonly("text", &Segment::text)
       .def_readonly("tokens", &Segment::tokens);
-  py::class_<PyAsrRunner>(m, "AsrRunner", "Text from sound, by a model with an encoder and a decoder.")
+  py::class_<PyAsrRunner>(m, "AsrRunner", "Transcribes speech by a model with an encoder and a decoder.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
            py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
-           "Without `tokenizer_path`: the tokenizer that lies in the program.")
+           "Without `tokenizer_path`: the tokenizer inside the program.")
       .def("transcribe", &PyAsrRunner::transcribe, py::arg("preprocessed_features"), py::arg("config") = py::none(),
            py::arg("token_callback") = py::none(),
-           "The tokens of features, float32. `config`: by default what the program names.")
+           "The tokens of features, float32. `config`: by default the settings of the program.")
       .def("transcribe_samples", &PyAsrRunner::transcribe_samples, py::arg("samples"), py::arg("config") = py::none(),
-           py::arg("token_callback") = py::none(), "The text of samples from -1 to 1, float32 [samples].")
+           py::arg("token_callback") = py::none(), "The text of samples, float32 [samples], from -1 to 1.")
       .def("transcribe_file", &PyAsrRunner::transcribe_file, py::arg("wav_path"), py::arg("config") = py::none(),
            py::arg("token_callback") = py::none(), "The text of a WAV file.")
       .def("transcribe_segments", &PyAsrRunner::transcribe_segments, py::arg("sound"), py::arg("config") = py::none(),
            py::arg("segment_callback") = py::none(),
-           "The parts of the text with their times, of samples, float32 [samples], or of a WAV file.")
-      .def("default_config", &PyAsrRunner::default_config, "The settings that the program names.")
+           "The text in parts with times; `sound`: samples, float32 [samples], or a WAV file.")
+      .def("default_config", &PyAsrRunner::default_config, "The settings that the program contains.")
       .def("token_id", &PyAsrRunner::token_id, py::arg("token"),
            "The number of a token, such as <|en|>; None if the tokenizer does not have it.")
       .def_property_readonly("sampling_rate", &PyAsrRunner::sampling_rate, "Samples a second that the model takes.")
       .def_property_readonly(
           "stats", [](PyAsrRunner& self) { return Stats(self.runner().stats()); },
           "Counts and times of the last window.")
-      .def("stop", [](PyAsrRunner& self) { self.runner().stop(); }, "Ends the transcription at work. From any thread.");
+      .def("stop", [](PyAsrRunner& self) { self.runner().stop(); }, "Ends the transcription, from any thread.");
 }
 
 }  // namespace asr

@@ -21,14 +21,14 @@ namespace internal {
 
 inline constexpr const char* kPreprocessor = "preprocessor";
 
-/// The numbers of a method without inputs; none if the program lacks it.
+/// Returns the numbers of a method without inputs; an empty list if the program lacks the method.
 inline runtime::Result<std::vector<int64_t>> numbers(Module& module, const char* method) {
   runtime::Result<std::vector<int64_t>> found = llm::metadata_numbers(module, method);
   return found.error() == runtime::Error::NotFound ? runtime::Result<std::vector<int64_t>>(std::vector<int64_t>())
                                                    : std::move(found);
 }
 
-/// Returns the first of these numbers. InvalidProgram, after a log line, unless it is from `least` to INT32_MAX.
+/// Returns the first number of the method. InvalidProgram, which is logged, unless it is from `least` to INT32_MAX.
 inline runtime::Result<std::optional<int64_t>> number(Module& module, const char* method, int64_t least) {
   ET_ASSIGN_OR_RETURN(found, numbers(module, method));
   if (found.empty()) {
@@ -40,13 +40,13 @@ inline runtime::Result<std::optional<int64_t>> number(Module& module, const char
   return std::optional<int64_t>(found.front());
 }
 
-/// Returns how many tokens the decoder takes, including those of the prompt; INT64_MAX if the program does not say.
+/// Returns the largest number of tokens of the decoder, prompt included; INT64_MAX if the program has no limit.
 inline runtime::Result<int64_t> context_of(Module& module) {
   ET_ASSIGN_OR_RETURN(found, number(module, "get_max_context_len", 1));
   return found.value_or(INT64_MAX);
 }
 
-/// The largest sizes of an input of a method.
+/// Returns the largest sizes of an input of a method.
 inline runtime::Result<std::vector<int64_t>> sizes_of(Module& module, const char* method, size_t input) {
   ET_ASSIGN_OR_RETURN(meta, module.method_meta(method));
   ET_ASSIGN_OR_RETURN(tensor, meta.input_tensor_meta(input));

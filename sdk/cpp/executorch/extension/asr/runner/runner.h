@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text from sound: Seq2SeqRunner, which is also called AsrRunner.
+// Speech recognition: Seq2SeqRunner, which is also called AsrRunner.
 #pragma once
 
 #include <executorch/extension/asr/runner/seq2seq_runner.h>

@@ -102,7 +102,7 @@ Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::default_config() {
   return config;
 }
 
-/// The tokens that end a text, from the settings or from the program.
+/// Returns the tokens that end a text: those of the settings, or else those of the program.
 std::unordered_set<int64_t> Seq2SeqRunner::ends_of(const Seq2SeqTranscribeConfig& config) {
   if (!config.eos_token_ids.empty()) {
     return config.eos_token_ids;
@@ -147,7 +147,7 @@ Result<TensorPtr> Seq2SeqRunner::preprocess(TensorPtr raw_audio) {
 
 Result<TensorPtr> Seq2SeqRunner::features_by(const FrontEnd& front, const TensorPtr& raw_audio) {
   ET_CHECK_OR_RETURN_ERROR(front.module != nullptr, NotSupported,
-                           "the program has no method '%s': compute the features beside it", kPreprocessor);
+                           "the program has no method '%s': compute the features outside the program", kPreprocessor);
   ET_CHECK_OR_RETURN_ERROR(raw_audio != nullptr && raw_audio->dim() == 1 && raw_audio->numel() > 0, InvalidArgument,
                            "expected samples as a tensor [samples]");
   ET_ASSIGN_OR_RETURN(outputs, front.module->execute(front.method, *raw_audio));
@@ -162,7 +162,7 @@ Result<Seq2SeqRunner::Window> Seq2SeqRunner::window_of(const FrontEnd& front) {
     const bool takes_samples = sizes.size() == 3 && sizes[0] == 1 && sizes[1] > 0 && sizes[2] == 1;
     ET_CHECK_OR_RETURN_ERROR(takes_samples, NotSupported,
                              "the program has no method '%s', and its encoder does not take samples, [1, samples, 1]: "
-                             "compute the features beside it, or name a program that does",
+                             "compute the features outside the program, or name a preprocessor program",
                              kPreprocessor);
     ET_ASSIGN_OR_RETURN(is_fixed, has_fixed_sizes(*module_, kEncoder, 0));
     return Window{static_cast<size_t>(sizes[1]), is_fixed};
@@ -208,7 +208,7 @@ Result<std::vector<int64_t>> Seq2SeqRunner::run(const TensorPtr& features, const
 }
 
 Result<std::vector<EValue>> Seq2SeqRunner::encode(const TensorPtr& features) {
-  ET_CHECK_OR_RETURN_ERROR(features != nullptr, InvalidArgument, "there are no features: null was passed");
+  ET_CHECK_OR_RETURN_ERROR(features != nullptr, InvalidArgument, "expected features, found null");
   ET_ASSIGN_OR_RETURN(meta, module_->method_meta(kEncoder));
   ET_ASSIGN_OR_RETURN(expected, meta.input_tensor_meta(0));
   const bool is_float = features->scalar_type() == ScalarType::Float;
@@ -221,7 +221,7 @@ Result<std::vector<EValue>> Seq2SeqRunner::encode(const TensorPtr& features) {
   return module_->execute(kEncoder, *given);
 }
 
-/// Runs the decoder for tokens from a position on: the logits that follow.
+/// Runs the decoder for `tokens`, the first of which is at `position`, and returns the logits of the last one.
 Result<Tensor> Seq2SeqRunner::decode(std::vector<int64_t> tokens, int64_t position,
                                      const std::vector<EValue>& encoded) {
   ET_ASSIGN_OR_RETURN(sizes, sizes_of(*module_, kDecoder, 0));

@@ -39,40 +39,40 @@ using ::executorch::runtime::Result;
 /// The options of one transcription.
 struct Seq2SeqTranscribeConfig {
   int64_t max_new_tokens = 128;
-  /// Tokens that end the text. If it is empty, the program's tokens do, or else the tokenizer's.
+  /// Tokens that end the text. If empty: the program's, or else the tokenizer's.
   std::unordered_set<int64_t> eos_token_ids = {};
   /// 0 takes the likeliest token; see Sampler.
   float temperature = 0.0f;
   int64_t decoder_start_token_id = 0;
 
-  // Beyond the original. Seq2SeqRunner::default_config() takes them from the program.
+  // Not in ExecuTorch. Seq2SeqRunner::default_config() takes them from the program.
 
-  /// Tokens after the start token that the model does not choose, such as a language and a task.
+  /// Tokens that follow the start token and are given to the model, such as a language and a task.
   std::vector<int64_t> prompt_token_ids = {};
-  /// Tokens that are never generated, and tokens that are not generated first.
+  /// Tokens that are never generated, and tokens that are never generated as the first one.
   std::vector<int64_t> suppress_token_ids = {};
   std::vector<int64_t> begin_suppress_token_ids = {};
 };
 
-/// A part of a text, and when it is spoken: seconds from the beginning of the sound.
+/// A part of a text, and its times, in seconds from the beginning of the sound.
 struct Segment {
   double start = 0;
   double end = 0;
   std::string text;
-  /// Includes the tokens of the times at which it begins and ends.
+  /// Includes the tokens for the begin and end times of the part.
   std::vector<int64_t> tokens;
 };
 
-/// Text from sound by an encoder and a decoder, as Whisper has. Methods of the program:
+/// Speech recognition by an encoder and a decoder, as in Whisper. Methods of the program:
 ///
 ///   encoder       features, for example [1, bins, frames], to one or several tensors
 ///   text_decoder  tokens, int64 [1, n], the tensors of the encoder, and the position of the first token, int64 [1], to
 ///                 logits; keeps a cache. It is called for one token at a time unless it takes more.
-///   preprocessor  float32 [samples] to features (beyond the original)
+///   preprocessor  float32 [samples] to features (not in ExecuTorch)
 ///
 /// Without a preprocessor, an encoder of float32 [1, samples, 1] takes the samples themselves.
 ///
-/// Methods without inputs, each of which may be missing (beyond the original): the methods that get_eos_ids() calls,
+/// Methods without inputs, each of which may be missing (not in ExecuTorch): the methods that get_eos_ids() calls,
 /// `get_decoder_start_token_id`, `get_decoder_prompt_ids`, `get_suppress_tokens`, `get_begin_suppress_tokens`,
 /// `get_sampling_rate`, `get_max_context_len`; and of models that write times, `get_timestamp_begin` (the token of the
 /// time 0), `get_timestamp_step` (samples), `get_max_initial_timestamp` and `get_no_timestamps_token_id`.
@@ -83,43 +83,43 @@ class Seq2SeqRunner {
   /// Does not load the files yet. If `tokenizer_path` is "", the tokenizer is the one inside the program.
   Seq2SeqRunner(const std::string& module_path, std::optional<std::string> data_path,
                 const std::string& tokenizer_path);
-  /// Beyond the original: the same for a program that the caller opens.
+  /// Not in ExecuTorch: the same for a program that the caller opens.
   Seq2SeqRunner(std::unique_ptr<Module> module, const std::string& tokenizer_path);
 
   bool is_loaded() const;
   /// Loads the program and the tokenizer. Calling it again has no effect.
   Error load();
 
-  /// Returns the tokens of the text, including the token that ends it. `token_callback` gets the text in pieces of
+  /// Returns the tokens of the text, including the end token. `token_callback` gets the text in pieces of
   /// whole characters, without special tokens. Errors: InvalidArgument for features of another size or dtype and for
   /// settings that cannot be used; InvalidState during another call; the program's errors.
   Result<std::vector<int64_t>> transcribe(::executorch::extension::TensorPtr preprocessed_features,
                                           Seq2SeqTranscribeConfig config = {},
                                           std::function<void(const std::string&)> token_callback = {});
 
-  // Beyond the original.
+  // Not in ExecuTorch.
 
-  /// The settings that the program names, as many tokens as its context has room for, and the defaults of
-  /// Seq2SeqTranscribeConfig for the others. Errors of this and what follows: InvalidState during another call;
-  /// InvalidProgram for numbers that cannot be used.
+  /// The settings that the program contains, max_new_tokens set to what fits its context, and the defaults of
+  /// Seq2SeqTranscribeConfig for the others. Errors of this and the following functions: InvalidState during another
+  /// call; InvalidProgram for numbers in the program that cannot be used.
   Result<Seq2SeqTranscribeConfig> default_config();
-  /// Makes the method "forward" of another program the preprocessor, instead of that of the program. Not during a call.
+  /// Makes the method "forward" of another program the preprocessor, in place of the program's own. Not during a call.
   void set_preprocessor(std::unique_ptr<Module> preprocessor) { preprocessor_ = std::move(preprocessor); }
   /// The features of sound, float32 [samples]. NotSupported without a preprocessor.
   Result<::executorch::extension::TensorPtr> preprocess(::executorch::extension::TensorPtr raw_audio);
-  /// The text of samples from -1 to 1, in windows of as many samples as the preprocessor takes, or the encoder that has
-  /// none: each window is transcribed by itself. The text of a window that max_new_tokens cuts is not completed; a line
-  /// of the log says so.
+  /// Returns the text of samples from -1 to 1. They are cut into windows of the preprocessor's size (without one, of
+  /// the encoder's size), and each window is transcribed separately. If max_new_tokens cuts the text of a window, the
+  /// rest of the window is not transcribed, which is logged.
   Result<std::string> transcribe_samples(const std::vector<float>& samples, const Seq2SeqTranscribeConfig& config,
                                          const std::function<void(const std::string&)>& token_callback = {});
   /// The text of a WAV file. InvalidArgument unless it has the sampling rate of the program.
   Result<std::string> transcribe_file(const std::string& wav_path, const Seq2SeqTranscribeConfig& config,
                                       const std::function<void(const std::string&)>& token_callback = {});
 
-  /// The same in parts with their times. A window begins where the last whole part of the one before it ends, so that
-  /// no word is cut; where max_new_tokens cuts the text of a window, the next one begins at the last time in it.
-  /// `callback` gets each part that has text; after stop() there are no more. InvalidArgument if max_new_tokens cuts a
-  /// text before the time at which it could go on. NotSupported if the program does not name the tokens of times.
+  /// Like transcribe_samples(), in parts with their times. A window begins where the last whole part of the previous
+  /// one ends, so that no word is cut; if max_new_tokens cuts the text of a window, the next one begins at the last
+  /// time in it. `callback` receives each part with text, and none after stop(). InvalidArgument if max_new_tokens cuts
+  /// a text before its first time after 0. NotSupported if the program does not name its timestamp tokens.
   Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
                                                    const Seq2SeqTranscribeConfig& config,
                                                    const std::function<void(const Segment&)>& callback = {});
@@ -146,7 +146,7 @@ class Seq2SeqRunner {
     const char* method;
   };
   Result<FrontEnd> front_end();
-  /// The samples of a call, at most; exactly if the size is fixed.
+  /// The largest number of samples of a call; with a fixed size, the only one.
   struct Window {
     size_t samples;
     bool is_fixed;
@@ -177,7 +177,7 @@ class Seq2SeqRunner {
   std::string tokenizer_path_;
   std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
   llm::TokenSampler sampler_;
-  std::optional<internal::Timestamps> timestamps_;  // of the call at work, if it writes times
+  std::optional<internal::Timestamps> timestamps_;  // set while a call transcribes with times
   Stats stats_;
   std::atomic<bool> busy_{false};
   std::atomic<bool> should_stop_{false};

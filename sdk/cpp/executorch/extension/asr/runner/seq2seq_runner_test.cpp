@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of tests/data/make_speech.py: what is expected comes from transformers.
+// The program is made by tests/data/make_speech.py; expected results come from transformers.
 #include <executorch/extension/asr/runner/runner.h>
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST_F(Seq2SeqRunnerTest, StopsFromTheCallback) {
   EXPECT_EQ(tokens->size(), 1U);
 }
 
-/// Another program makes the features of samples.
+/// Another program computes the features.
 TEST_F(Seq2SeqRunnerTest, APreprocessorBesideTheProgram) {
   runner_.set_preprocessor(
       std::make_unique<executorch::extension::Module>(std::string(DATA_FOLDER) + "/speech/preprocessor.pte"));
@@ -117,7 +117,7 @@ TEST_F(Seq2SeqRunnerTest, APreprocessorBesideTheProgram) {
   EXPECT_EQ(*found, text + text);
 }
 
-/// An encoder that takes samples: the next token is the last one and the sum of the samples of the window.
+/// An encoder that takes samples: the next token is the last token plus the sum of the window's samples.
 TEST_F(Seq2SeqRunnerTest, SamplesWithoutAPreprocessor) {
   AsrRunner runner(std::make_unique<executorch::extension::Module>(std::string(DATA_FOLDER) + "/speech/samples.pte"),
                    "");

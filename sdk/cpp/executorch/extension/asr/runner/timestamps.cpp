@@ -21,7 +21,7 @@ void rule_out(float* logits, int64_t first, int64_t end) {
   std::fill(logits + first, logits + std::max(first, end), kRuledOut);
 }
 
-/// log(sum(exp(logits))), relative to `largest`.
+/// Returns log(sum(exp(logits))), computed relative to `largest` to avoid overflow.
 double log_sum(const float* begin, const float* end, float largest) {
   double sum = 0;
   for (const float* logit = begin; logit != end; ++logit) {

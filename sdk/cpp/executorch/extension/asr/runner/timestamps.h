@@ -19,17 +19,17 @@ namespace internal {
 struct Timestamps {
   /// The token of time 0. Each following token is one step later.
   int64_t first = 0;
-  /// Samples of a step.
+  /// Number of samples in a step.
   int64_t step = 320;
-  /// The latest step with which a text may begin.
+  /// The latest step at which a text may begin.
   std::optional<int64_t> latest_start;
-  /// The token in the prompt that tells the model to write no times.
+  /// The token in the prompt that turns times off.
   std::optional<int64_t> off;
 };
 
-/// Whisper's rules for times. A text begins with a time. Times come in pairs, the end of a part and the begin of the
-/// next one, except for the last. Times do not decrease. If all times together are more probable than every other
-/// token, the next token is a time.
+/// Whisper's rules for times. A text begins with a time. Times come in pairs, the end of a part and the beginning of
+/// the next one, except for the last time. Times do not decrease. If all times together are more probable than every
+/// other token, the next token is a time.
 class TimestampConstraint final : public llm::TokenConstraint {
  public:
   TimestampConstraint(const Timestamps& timestamps, std::unordered_set<int64_t> ends)
@@ -46,7 +46,7 @@ class TimestampConstraint final : public llm::TokenConstraint {
   std::vector<int64_t> tokens_;
 };
 
-/// A part of a window's tokens: the samples from the window's begin at which it starts and ends.
+/// A part of a window's tokens, with its start and end in samples from the beginning of the window.
 struct Part {
   int64_t start = 0;
   int64_t end = 0;
@@ -55,13 +55,13 @@ struct Part {
 
 struct Parts {
   std::vector<Part> parts;
-  /// Samples after which the next window begins; 0 if the text was cut before its first time but 0.
+  /// Samples after which the next window begins; 0 if the text was cut before the first time after 0.
   int64_t next = 0;
 };
 
-/// Cuts the tokens of a window of `samples`, without the one that ends it, where two times follow each other. What
-/// follows the last pair belongs to the next window, unless the text ends with a single time. `has_ended`: there was a
-/// token that ends it. Where a limit cut the text instead, the next window begins at its last time. Parts without text
+/// Cuts the tokens of a window of `samples` samples, without the end token, at each pair of adjacent times. Tokens
+/// after the last pair belong to the next window, unless the text ends with a single time. `has_ended`: the text had an
+/// end token. If a limit cut the text instead, the next window begins at the last time of the text. Parts without text
 /// are left out.
 Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps, int64_t samples, bool has_ended);
 

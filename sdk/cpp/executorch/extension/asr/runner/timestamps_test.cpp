@@ -46,13 +46,13 @@ TEST_F(TimestampsTest, WhatMayFollow) {
   const std::vector<float> text{0, 0, 0, 0, 0, kOut, kOut, kOut, kOut, kOut};
   EXPECT_EQ(after({7}), text);
   EXPECT_EQ(after({6, 1, 7, 7}), text);
-  // A second time or the end after the end of a part; times do not go back.
+  // After the end of a part: a second time or the end token; times do not go back.
   const std::vector<float> likely{0, 0, 0, 0, 9, 0, 0, 0, 0, 0};
   EXPECT_EQ(after({6, 1, 7}, likely), (std::vector<float>{kOut, kOut, kOut, kOut, 9, kOut, kOut, 0, 0, 0}));
-  // Text goes on, or ends later than it began.
+  // Within a part, more text or a later time may follow.
   const std::vector<float> spoken{9, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_EQ(after({6, 1}, spoken), (std::vector<float>{9, 0, 0, 0, 0, kOut, kOut, 0, 0, 0}));
-  // All times together are likelier than each text.
+  // If all times together are likelier than each text token, a time follows.
   EXPECT_EQ(after({6, 1}), (std::vector<float>{kOut, kOut, kOut, kOut, kOut, kOut, kOut, 0, 0, 0}));
   TimestampConstraint rules(times(), {4});
   float logits[6] = {};
@@ -60,7 +60,7 @@ TEST_F(TimestampsTest, WhatMayFollow) {
 }
 
 TEST_F(TimestampsTest, Parts) {
-  // Two parts and an unfinished one, which belongs to the next window.
+  // Two complete parts, and an unfinished one that belongs to the next window.
   Parts found = parts_of({6, 1, 7, 7, 2, 8, 8, 3}, times(), 4000, true);
   ASSERT_EQ(found.parts.size(), 2U);
   EXPECT_EQ(found.next, 640);
@@ -69,7 +69,7 @@ TEST_F(TimestampsTest, Parts) {
   EXPECT_EQ(found.parts[0].tokens, (std::vector<int64_t>{6, 1, 7}));
   EXPECT_EQ(found.parts[1].start, 320);
   EXPECT_EQ(found.parts[1].end, 640);
-  // A single time at the end: there is no more.
+  // A single time at the end ends the text.
   found = parts_of({6, 1, 7, 7, 2, 9}, times(), 4000, true);
   ASSERT_EQ(found.parts.size(), 2U);
   EXPECT_EQ(found.parts[1].end, 960);
@@ -79,7 +79,7 @@ TEST_F(TimestampsTest, Parts) {
   ASSERT_EQ(found.parts.size(), 1U);
   EXPECT_EQ(found.parts[0].end, 960);
   EXPECT_EQ(parts_of({6, 1}, times(), 4000, true).parts[0].end, 4000);
-  // A time beyond the window, or a missing one, ends the sound at the right place.
+  // After a time beyond the window, or a pair at time 0, the next window begins at the end of this one.
   EXPECT_EQ(parts_of({6, 1, 9, 9}, times(), 400, true).next, 400);
   EXPECT_EQ(parts_of({6, 1, 6, 6}, times(), 4000, true).next, 4000);
 }
@@ -90,7 +90,7 @@ TEST_F(TimestampsTest, PartsWithoutText) {
   }
   EXPECT_EQ(parts_of({}, times(), 4000, true).next, 4000);
   EXPECT_EQ(parts_of({6}, times(), 4000, true).next, 4000);
-  // Beside parts with text.
+  // The other parts have text.
   const Parts found = parts_of({6, 1, 7, 7, 8, 8, 2, 9}, times(), 4000, true);
   ASSERT_EQ(found.parts.size(), 2U);
   EXPECT_EQ(found.parts[1].start, 640);
@@ -99,11 +99,11 @@ TEST_F(TimestampsTest, PartsWithoutText) {
 
 /// The next window begins where the text can go on: no speech is left out.
 TEST_F(TimestampsTest, PartsOfATextThatALimitCuts) {
-  // In a part after a pair.
+  // The limit cuts a part after a pair.
   Parts found = parts_of({6, 1, 7, 7, 2}, times(), 4000, false);
   ASSERT_EQ(found.parts.size(), 1U);
   EXPECT_EQ(found.next, 320);
-  // At the end of a part, after others or the first.
+  // The limit cuts at the end of a part: a later one, or the first.
   found = parts_of({6, 1, 7, 7, 2, 9}, times(), 4000, false);
   ASSERT_EQ(found.parts.size(), 2U);
   EXPECT_EQ(found.next, 960);
@@ -112,11 +112,11 @@ TEST_F(TimestampsTest, PartsOfATextThatALimitCuts) {
   EXPECT_EQ(found.parts[0].end, 960);
   EXPECT_EQ(found.parts[0].tokens, (std::vector<int64_t>{6, 1, 2, 9}));
   EXPECT_EQ(found.next, 960);
-  // In the first part, which begins later than the window: it is heard again from there.
+  // The limit cuts the first part, which begins later than the window: the next window begins there.
   found = parts_of({7, 1, 2}, times(), 4000, false);
   EXPECT_TRUE(found.parts.empty());
   EXPECT_EQ(found.next, 320);
-  // In the first part, which begins with the window, or has no time: a next window would hear the same.
+  // The limit cuts a first part that begins with the window, or has no time: the next window would be the same.
   EXPECT_EQ(parts_of({6, 1, 2}, times(), 4000, false).next, 0);
   EXPECT_EQ(parts_of({6}, times(), 4000, false).next, 0);
   EXPECT_EQ(parts_of({1, 2}, times(), 4000, false).next, 0);

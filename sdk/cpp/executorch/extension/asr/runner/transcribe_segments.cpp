@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long sound in windows: the text, or parts of it with their times.
+// Transcribes long sound in windows: to a text, or to parts with times.
 #include <executorch/extension/asr/runner/seq2seq_runner.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using llm::internal::TextStream;
 
 namespace {
 
-constexpr size_t kShortest = 1600;  // samples that a front end is given at least
+constexpr size_t kShortest = 1600;  // the smallest number of samples that a front end receives
 
-/// Makes generate() write times as long as this exists.
+/// While this object exists, generate() writes times.
 class WritesTimes final {
  public:
   WritesTimes(std::optional<internal::Timestamps>& place, const internal::Timestamps& timestamps) : place_(place) {
@@ -47,7 +47,7 @@ bool has_end(const std::vector<int64_t>& tokens, const std::unordered_set<int64_
 
 Result<TensorPtr> Seq2SeqRunner::features_of(const FrontEnd& front, const std::vector<float>& samples, size_t first,
                                              Window window) {
-  // The front end reflects half a frame at both ends: a shorter rest is followed by silence.
+  // The front end reflects half a frame at both ends, so a shorter rest is padded with silence.
   const size_t shortest = window.is_fixed ? window.samples : std::min(window.samples, kShortest);
   std::vector<float> part(
       samples.begin() + static_cast<std::ptrdiff_t>(first),
@@ -60,7 +60,7 @@ Result<TensorPtr> Seq2SeqRunner::features_of(const FrontEnd& front, const std::v
   return make_tensor_ptr({1, count, 1}, std::move(part));
 }
 
-/// The samples of a file with the rate of the program.
+/// Reads the samples of a file, which must have the sampling rate of the program.
 Result<std::vector<float>> Seq2SeqRunner::samples_of(const std::string& wav_path) {
   ET_ASSIGN_OR_RETURN(sound, llm::read_wav(wav_path));
   ET_ASSIGN_OR_RETURN(rate, sampling_rate());
@@ -108,12 +108,12 @@ Result<std::string> Seq2SeqRunner::transcribe_file(const std::string& wav_path, 
   return transcribe_samples(samples, config, token_callback);
 }
 
-/// The tokens of times, as the program names them.
+/// The timestamp tokens that the program names.
 Result<internal::Timestamps> Seq2SeqRunner::timestamps() {
   ET_ASSIGN_OR_RETURN(first, number(*module_, "get_timestamp_begin", 1));
   ET_ASSIGN_OR_RETURN(step, number(*module_, "get_timestamp_step", 1));
   ET_CHECK_OR_RETURN_ERROR(first && step, NotSupported,
-                           "the program does not name the tokens of times: export it again with `sdk asr export`");
+                           "the program does not name its timestamp tokens: export it again with `sdk asr export`");
   internal::Timestamps found;
   found.first = *first;
   found.step = *step;
@@ -124,7 +124,7 @@ Result<internal::Timestamps> Seq2SeqRunner::timestamps() {
   return found;
 }
 
-/// The settings without the token that is for text without times. Settings that fill the context still do.
+/// The settings without the token that turns times off. If they filled the context, the result fills it too.
 Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::settings_with_times(const Seq2SeqTranscribeConfig& config,
                                                                    const internal::Timestamps& times) {
   ET_ASSIGN_OR_RETURN(context, context_of(*module_));
@@ -159,7 +159,7 @@ Result<internal::Parts> Seq2SeqRunner::parts_in(std::vector<int64_t> tokens, con
                            "max_new_tokens, which is %" PRId64,
                            seconds, config.max_new_tokens);
   ET_LOG(Info,
-         "the text of the sound from %.2f s on fills the context without an end of its first part: what follows in "
+         "the text of the sound from %.2f s on fills the context before the end of its first part: what follows in "
          "this window is not transcribed",
          seconds);
   return internal::parts_of(tokens, times, length, true);

@@ -39,7 +39,7 @@ def check_calls() -> None:
         assert op(weight, x, bias, out=out) is out
         torch.testing.assert_close(out, expected)
     torch.testing.assert_close(torch.ops.myop.custom_linear.default(weight, x, bias), expected)
-    # Any strides, and nothing for the bias.
+    # Inputs with arbitrary strides, without a bias.
     transposed = torch.ops.myop.custom_linear(weight.t().contiguous().t(), x.t().contiguous().t(), None)
     torch.testing.assert_close(transposed, x @ weight.t())
     try:

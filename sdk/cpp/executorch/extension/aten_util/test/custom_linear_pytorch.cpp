@@ -19,7 +19,7 @@ at::Tensor custom_linear(const at::Tensor& weight, const at::Tensor& input, cons
 TORCH_LIBRARY(myop, m) {
   m.def("custom_linear(Tensor weight, Tensor input, Tensor? bias) -> Tensor");
   m.def("custom_linear.out(Tensor weight, Tensor input, Tensor? bias, *, Tensor(a!) out) -> Tensor(a!)");
-  // With the kernel in the definition, as in the documents: for calls that torch.export need not see.
+  // The kernel is passed to the definition, as in the documents, because torch.export does not trace these calls.
   m.def("eager_linear.out(Tensor weight, Tensor input, Tensor? bias, *, Tensor(a!) out) -> Tensor(a!)",
         WRAP_TO_ATEN(custom_linear_out, 3));
 }

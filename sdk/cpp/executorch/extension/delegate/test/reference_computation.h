@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call of a reference graph that is being computed, for the files that have the operators.
+// The computation of one call of a reference graph, which the files with the operators use.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,7 @@ inline int64_t rescaled_twice(int64_t sum, double factor) {
   return (upper >> right) + ((upper & mask) > threshold ? 1 : 0);
 }
 
-/// A call with its operands: their integers where it is computed in integers, and otherwise their numbers.
+/// A call with its operands: as integers if the call is computed in integers, otherwise as real numbers.
 class Computation {
  public:
   Computation(const ReferenceCall& call, const std::vector<ReferenceValue>& values,
@@ -90,20 +90,20 @@ class Computation {
   const Elements& stored(const ReferenceArgument& argument) const { return tensors_[argument.ref()].elements; }
   double scale(const ReferenceArgument& argument) const { return value(argument).scales.at(0); }
 
-  /// The integers minus their zero points, or the numbers.
+  /// The integers minus their zero points, or the real numbers.
   Elements operand(const ReferenceArgument& argument) const {
     return is_integer_ ? centred(argument, 0) : numbers(argument);
   }
-  /// Numbers in float32.
+  /// The real numbers, in float32.
   Elements numbers(const ReferenceArgument& argument) const {
     return value(argument).is_quantized ? centred(argument, 1) : stored(argument);
   }
-  /// The elements that operators move: the integers or the numbers.
+  /// The elements for operators that only move them: the integers or the real numbers.
   Elements movable(const ReferenceArgument& argument) const {
     return is_integer_ ? stored(argument) : numbers(argument);
   }
 
-  /// Stores sums in the unit of `factors`, one or one for each index of `axis`.
+  /// Stores sums times `factors`, which are one factor or a factor for each index of `axis`.
   void finish_sums(const Shape& shape, const Elements& sums, const Elements& factors, size_t axis = 0) {
     if (!is_integer_) {
       return finish_numbers(shape, sums);
@@ -116,7 +116,7 @@ class Computation {
     }
     store(0, shape, limited(results));
   }
-  /// Stores numbers.
+  /// Stores real numbers, limited and quantized as the call requires.
   void finish_numbers(const Shape& shape, Elements numbers) {
     for (double& number : numbers) {
       number = static_cast<float>(number);
@@ -125,7 +125,7 @@ class Computation {
     }
     store(0, shape, out().is_quantized ? quantized(numbers) : numbers);
   }
-  /// Stores the integers of an operand after a move, or its numbers.
+  /// Stores the moved elements of an operand: integers or real numbers.
   void finish_moved(const Shape& shape, const Elements& moved, const ReferenceArgument& source) {
     if (!is_integer_) {
       return finish_numbers(shape, moved);

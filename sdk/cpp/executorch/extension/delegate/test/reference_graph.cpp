@@ -35,7 +35,7 @@ class Reader {
     const auto* const start = reinterpret_cast<const char*>(take(size));
     return {start, size};
   }
-  /// A number of elements, of which each has at least one byte.
+  /// Reads a number of elements, each of which takes at least one byte.
   size_t count() {
     const size_t found = number<uint32_t>();
     check(found <= size_ - at_, "it is shorter than it announces");

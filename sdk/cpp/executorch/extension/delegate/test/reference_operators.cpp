@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators that compute element by element or move elements, and the table of all.
+// Operators that compute element by element or move elements, and the table of all operators.
 #include <limits>
 #include <map>
 #include <string>

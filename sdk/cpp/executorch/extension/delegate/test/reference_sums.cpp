@@ -13,7 +13,7 @@ namespace reference {
 
 // --- sums of products ---
 
-/// Adds the bias and stores; `axis` is that of the output channels.
+/// Adds the bias and stores the sums; `axis` is the axis of the output channels.
 static void finish_weighted(Computation& c, const Shape& shape, Elements sums, size_t axis) {
   Elements factors = {1};
   if (c.is_integer()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the stand-ins of vendors' libraries in tests share: calls that fail on request, and counts of living objects.
+// Shared by the stand-ins of vendors' libraries in tests: calls that fail on request, and counts of living objects.
 // STAND_IN_FAILS_AT=N in the environment, or stand_in_fail_at(N), lets the N-th call fail. Include it in one source of
 // the library.
 #pragma once
@@ -31,7 +31,7 @@ inline Counters& counters() {
   return *found;
 }
 
-/// Counts a call. Whether it shall fail.
+/// Counts a call. Returns true if it must fail.
 inline bool fails() {
   Counters& all = counters();
   const std::lock_guard<std::mutex> lock(all.mutex);

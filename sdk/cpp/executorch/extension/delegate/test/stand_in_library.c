@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests open instead of a vendor's library.
+// The library that the tests open instead of a vendor's.
 #ifdef _WIN32
 #define VISIBLE __declspec(dllexport)
 #else

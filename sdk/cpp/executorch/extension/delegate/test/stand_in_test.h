@@ -74,9 +74,9 @@ inline std::string reference_sum(const std::string& key = "") {
 }
 
 /**
- * Passes 20,000 damaged copies of `good` to `reads`, which returns whether it accepts one: between 1,000 and 19,000 are
- * expected to be. Only the first `header` bytes change. Each copy has memory of just its size, so that the address
- * sanitizer sees what is read behind it.
+ * Passes 20,000 damaged copies of `good` to `reads`, which returns whether it accepts the copy, and expects it to
+ * accept between 1,000 and 19,000. Only the first `header` bytes change. Each copy has exactly its size in memory, so
+ * that the address sanitizer detects reads beyond its end.
  */
 template <typename Reads>
 void read_damaged(const std::string& good, size_t header, Reads reads) {
@@ -154,7 +154,7 @@ class StandInTest : public testing::Test {
     return testing::internal::GetCapturedStderr();
   }
 
-  /// Checks what a user reads whose device lacks the library: one line with its path and the page that says what to do.
+  /// Checks the message on a device without the library: one line with its path and the page that has the remedy.
   void expect_missing_library(const char* path, const char* page, const std::string& payload) {
     setenv(variable_, path, 1);
     const std::string line = why_unavailable();
@@ -163,13 +163,13 @@ class StandInTest : public testing::Test {
     EXPECT_EQ(load(payload).error(), runtime::Error::NotFound);
   }
 
-  /// Checks that a library of something else is refused, because it lacks the first function.
+  /// Checks that a different library is refused, because it lacks the first function.
   void expect_other_library(const char* function) const {
     setenv(variable_, "libm.so.6", 1);
     EXPECT_THAT(why_unavailable(), testing::HasSubstr(std::string("lacks ") + function));
   }
 
-  /// Threads that each add numbers with their own delegate, whose payload does so, and destroy it.
+  /// Runs a payload that adds numbers on several threads, each with its own delegate, and destroys the delegates there.
   void add_in_threads(const std::string& payload) {
     std::vector<runtime::DelegateHandle*> handles;
     for (int i = 0; i < 3; ++i) {
@@ -194,8 +194,8 @@ class StandInTest : public testing::Test {
     }
   }
 
-  /// Lets each allocation of a load and a run fail in turn, of a payload that adds numbers: an error of that kind,
-  /// after which the delegate gives the right sum, and no object of the library that lives on.
+  /// Lets each allocation of a load and a run fail in turn. `payload` adds numbers. Expects MemoryAllocationFailed,
+  /// then a correct sum from the same delegate, and no leaked object of the library.
   void fail_every_allocation(std::string payload) {
     aten::Tensor ones = floats_.ones({2}), sum = floats_.zeros({2});
     runtime::EValue values[] = {ones, ones, sum};
@@ -223,14 +223,14 @@ class StandInTest : public testing::Test {
     EXPECT_GT(n, 5u);
   }
 
-  /// A function of the library whose call failed, and what a load and a run gave then.
+  /// A function of the library whose call failed, and the result of the load and the run.
   struct FailedCall {
     std::string function;
     runtime::Error error;
   };
 
-  /// Lets each call of a load, a run and a destruction fail in turn, of a payload that adds numbers: each is logged
-  /// with `says`, a run after it succeeds, and no object of the library lives on. Functions begin with `prefix`.
+  /// Lets each call of a load, a run and a destruction fail in turn. `payload` adds numbers. Expects a log line with
+  /// `says`, then a run that succeeds, and no leaked object of the library. Functions begin with `prefix`.
   std::vector<FailedCall> fail_every_call(const std::string& payload, const std::string& prefix,
                                           const std::string& says) {
     aten::Tensor sum = floats_.zeros({2});

@@ -17,7 +17,7 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-// Byte by byte: right on big-endian hosts and for unaligned data.
+// Reads byte by byte, which is correct on big-endian hosts and for unaligned data.
 template <typename T>
 T read_little_endian(const uint8_t* bytes) {
   T value = 0;

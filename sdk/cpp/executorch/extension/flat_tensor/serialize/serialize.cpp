@@ -71,15 +71,14 @@ Error make_content(const std::map<std::string, aten::Tensor>& tensor_map, size_t
     ET_CHECK_OR_RETURN_ERROR(tensor.nbytes() == 0 || tensor.const_data_ptr() != nullptr, InvalidArgument,
                              "the tensor '%s' has no data to write", key.c_str());
     ET_CHECK_OR_RETURN_ERROR(runtime::internal::is_dense_on_cpu(tensor), InvalidArgument,
-                             "the elements of the tensor '%s' do not follow each other on the CPU: copy it there",
-                             key.c_str());
+                             "the tensor '%s' is not dense in memory of the CPU: make a dense copy there", key.c_str());
   }
   flatbuffers::FlatBufferBuilder builder;
   const size_t segment_data_size = build_metadata(builder, tensor_map, tensor_alignment);
   const size_t metadata_size = kPaddedHeaderSize + builder.GetSize();
   const size_t segment_base_offset = round_up(metadata_size, tensor_alignment);
 
-  // The header goes between the identifier and the tables: the root offset, which is relative to byte 0, grows with it.
+  // The header goes between the identifier and the tables: the root offset, relative to byte 0, grows by its size.
   const char* flatbuffer = reinterpret_cast<const char*>(builder.GetBufferPointer());
   std::string& head = content.head;
   append_little_endian<uint32_t>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The filters, tests, methods and functions of templates: tables of what each is called, takes and does.
+// The filters, tests, methods and functions of templates: tables of their names, parameters and implementations.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Arguments {
   std::vector<std::pair<std::string, Value>> named;
 };
 
-/// The arguments by the parameters that they belong to.
+/// The arguments of a call, bound to its parameters.
 struct Bound {
   std::vector<const Value*> given;  // null for a missing argument
   std::vector<Value> rest;
@@ -36,9 +36,9 @@ struct Bound {
   bool truthy(size_t i) const { return has(i) && given[i]->truthy(); }
 };
 
-/// `parameters` are names with spaces between them: "?" after a parameter says that it may be left out; "/" that the
-/// parameters before it cannot be passed by name; "*" and "**" that more arguments are taken, without and with names.
-/// What is not known, or is missing, is an error.
+/// `parameters`: names with spaces between them. "?" after a parameter makes it optional; "/" makes the parameters
+/// before it positional only; "*" and "**" accept more arguments, without and with names. Unknown or missing arguments
+/// are errors.
 bool bind(Work& work, const char* kind, std::string_view name, std::string_view parameters, const Arguments& arguments,
           Bound& bound);
 
@@ -47,13 +47,13 @@ struct Builtin {
   const char* name;
   const char* parameters;
   Result (*apply)(Interpreter& in, const Value& self, const Bound& arguments);
-  bool is_generator = false;  // its errors come when its elements are read
+  bool is_generator = false;  // its errors occur when its elements are read
 };
 using Filter = Builtin<Value>;
 using Test = Builtin<bool>;
 
 struct Method : Builtin<Value> {
-  bool keeps_markup = false;  // of a string: the result is markup where the string is
+  bool keeps_markup = false;  // the result of a method of markup is markup
 };
 
 template <typename Entry>
@@ -74,7 +74,7 @@ constexpr Table<Entry> table(const Entry (&entries)[kSize]) {
   return {entries, kSize};
 }
 
-// Each in the file of its name.
+// Each is defined in the file of the same name.
 Table<Filter> text_filters();
 Table<Filter> number_filters();
 Table<Filter> sequence_filters();
@@ -99,7 +99,7 @@ bool applies(const Value& self, std::string_view method);
 const Method* find_method(const Value& self, std::string_view name);
 /// Whether Python's lists or dictionaries have a method of that name that changes them: templates may not call it.
 bool changes(const Value& self, std::string_view name);
-/// Whether Python's value has an attribute of that name that is missing here, so that it is not merely undefined.
+/// Whether Python has an attribute of that name that this engine lacks: using it is an error, not undefined.
 bool is_missing(const Value& self, std::string_view name);
 
 }  // namespace jinja

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes, and what can be called.
+// Attributes and callable values.
 #include <algorithm>
 #include <utility>
 

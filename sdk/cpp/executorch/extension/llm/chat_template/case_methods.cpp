@@ -13,7 +13,7 @@ template <typename Choose>
 Value each(Work& work, const Value& text, Choose choose) {
   const std::string_view all = text.as_text();
   TextBuilder made(work);
-  std::string some;  // a part, so that not every character is charged alone
+  std::string some;  // a buffer, so that characters are not charged one by one
   for (size_t at = 0; at < all.size() && !work.failed();) {
     const size_t begin = at;
     const uint32_t c = next_character(all, at);

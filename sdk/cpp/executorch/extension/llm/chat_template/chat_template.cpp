@@ -22,7 +22,7 @@ using jinja::Value;
 /// Limits of parsing: templates of models have up to 50 KB, and a byte of a template takes up to 500 bytes.
 constexpr uint64_t kParseSteps = 20'000'000;
 constexpr uint64_t kParseBytes = 64 << 20;
-/// The limit for the caller's conversation, which only the machine's memory bounds.
+/// The conversation comes from the caller, so only the machine's memory limits it.
 constexpr uint64_t kUnbounded = UINT64_MAX / 2;
 
 Value name(const char* text) {
@@ -50,7 +50,7 @@ Value with_reasoning(jinja::Work& work, const Value& message) {
   return made.value();
 }
 
-/// The variables as transformers hands them to a template: some are always there.
+/// The variables as transformers hands them to a template: some are always defined.
 Value complete(jinja::Work& work, const Value& variables) {
   jinja::DictBuilder made(work);
   made.set(name("tools"), Value::none());

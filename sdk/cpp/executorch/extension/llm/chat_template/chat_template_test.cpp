@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/python/llm compares texts with those of jinja2; here are errors and bounds.
+// tests/python/llm compares texts with those of jinja2; this file tests errors and limits.
 #include <executorch/extension/llm/chat_template/chat_template.h>
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::string run(const std::string& source, const std::string& json = "{}",
     EXPECT_TRUE(jinja::parse_json(work, json, variables, message)) << message;
     Budget budget(max_steps, max_bytes);
     text = jinja::Interpreter(parsed, variables, budget, problem).render();
-    EXPECT_EQ(budget.bytes_left(), max_bytes) << source.substr(0, 200) << ": what was charged is not given back";
+    EXPECT_EQ(budget.bytes_left(), max_bytes) << source.substr(0, 200) << ": charged memory was not released";
   }
   return problem.is_set()
              ? std::to_string(problem.at.line) + ":" + std::to_string(problem.at.column) + " " + problem.message
@@ -135,7 +135,7 @@ TEST_F(ChatTemplateTest, FieldsWithoutNameOrNumberHaveNoAttributes) {
   EXPECT_EQ(run("{{ '{.real}'.format_map({'': 5}) }}"), "5");
 }
 
-/// Nothing that a call does not know is ignored.
+/// Unknown arguments of a call are errors.
 TEST_F(ChatTemplateTest, UnknownArgumentsAreErrors) {
   EXPECT_EQ(run("{{ 'a' | trim(x=1) }}"), "1:10 filter 'trim' has no argument 'x'");
   EXPECT_EQ(run("{{ 'a' | upper(1) }}"), "1:10 filter 'upper' takes at most 0 arguments, found 1");
@@ -150,7 +150,7 @@ TEST_F(ChatTemplateTest, UnknownArgumentsAreErrors) {
   EXPECT_EQ(run("{% macro f(a) %}{% endmacro %}{{ f(b=1) }}"), "1:35 macro 'f' has no parameter 'b'");
 }
 
-/// Work and memory are bounded, whatever the template does: each of these would take minutes or gigabytes.
+/// Work and memory are bounded for every template: each of these would take minutes or gigabytes.
 TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
   const std::string doubled =
       "{% set ns = namespace(x='ab') %}{% for i in range(23) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}";
@@ -210,14 +210,14 @@ TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
     const std::string found = run(source, "{}", 1'000'000, 32 << 20);
     EXPECT_EQ(found.substr(0, 2), "1:") << source << ": " << found.substr(0, 200);
   }
-  EXPECT_EQ(run(doubled + "{{ ns.x | length }}"), "16777216");  // what is free again may be taken again
+  EXPECT_EQ(run(doubled + "{{ ns.x | length }}"), "16777216");  // freed memory no longer counts
 }
 
-/// A long list of anything is read in time proportional to its length.
+/// Templates with a long list of arguments, parameters, targets or entries are read in time proportional to its length.
 TEST_F(ChatTemplateTest, LongListsAreReadInLinearTime) {
   struct List {
     const char* begin;
-    const char* part;  // @ stands for the number of the part
+    const char* part;  // @ is replaced by the number of the part
     const char* end;
   };
   size_t index = 0;
@@ -299,7 +299,7 @@ void* on_small_stack(void*) {
   return nullptr;
 }
 
-/// Threads of phones have 1 MB and less; those of musl 128 KB.
+/// Stacks of threads have 1 MB or less on phones, and 128 KB with musl.
 TEST_F(ChatTemplateTest, SmallStacksAreEnough) {
   for (const size_t kilobytes : {1024, 512, 256}) {
     pthread_attr_t attributes;

@@ -22,7 +22,7 @@ namespace jinja {
 using Kind = Node::Kind;
 using TokenKind = Token::Kind;
 
-/// A chain of operators makes the tree as deep, and freeing it needs the stack.
+/// The maximal depth of an expression tree; a chain of operators makes a tree as deep as it is long.
 inline constexpr int kMaxTree = 300;
 
 /// Reads tokens, and makes trees of expressions.
@@ -68,7 +68,7 @@ class ExpressionParser {
 
   NodePtr make(Kind kind, std::string name = {});
   NodePtr make_name(const std::string& name);
-  /// The number of a name.
+  /// The index of a name.
   int id_of(const std::string& name);
   /// Makes `child`, which may be null, a part of `node`.
   void add(Node& node, NodePtr child);
@@ -115,7 +115,7 @@ class ExpressionParser {
   NodePtr subscript(NodePtr object);
   NodePtr one_subscript(NodePtr object);
   void arguments(Node& call);
-  /// Which of `*values` and `**names` a call has had so far.
+  /// Which of `*values` and `**names` have occurred in a call so far.
   struct Spreads {
     bool of_values = false;
     bool of_names = false;
@@ -123,7 +123,7 @@ class ExpressionParser {
   void one_argument(Node& call, Spreads& before);
   /// Parses filters and tests after an expression.
   NodePtr filters(NodePtr node);
-  /// The filter whose name comes next, of `input`, which is null for a block's.
+  /// Parses the filter whose name comes next, and applies it to `input`, which is null for a filter block.
   NodePtr filter(NodePtr input);
   NodePtr test(NodePtr input);
   /// The target of an assignment: a name, a tuple of targets, with `with_namespace` also an attribute.
@@ -135,7 +135,7 @@ class ExpressionParser {
   size_t at_ = 0;
   std::unordered_map<std::string, int> ids_;
   std::vector<std::string> names_;
-  std::vector<Node*> macros_;  // around what is parsed
+  std::vector<Node*> macros_;  // of the enclosing loops and blocks
 };
 
 }  // namespace jinja

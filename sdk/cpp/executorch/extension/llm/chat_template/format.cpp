@@ -69,7 +69,7 @@ class PercentFormatter final {
     return true;
   }
 
-  /// Reads the conversion behind a percent sign.
+  /// Reads the conversion after a percent sign.
   bool conversion() {
     Value value;
     bool named = false;
@@ -237,7 +237,7 @@ class PercentFormatter final {
   TextBuilder out_;
   bool is_mapping_ = false;
   size_t at_ = 0;
-  size_t next_ = 0;  // of the values
+  size_t next_ = 0;  // index of the next value
 };
 
 }  // namespace

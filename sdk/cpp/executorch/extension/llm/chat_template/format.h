@@ -34,7 +34,7 @@ Value format_percent(Interpreter& in, const Value& text, const Value& value);
 Value format_braces(Interpreter& in, const Value& text, const std::vector<Value>& positional,
                     const std::vector<std::pair<std::string, Value>>& named);
 
-/// repr() with what is not ASCII as escapes.
+/// repr() with escapes for characters that are not ASCII.
 void write_ascii_repr(Work& work, TextBuilder& out, const Value& value);
 /// Parses a format specification. It is an error if it is invalid.
 bool read_spec(Work& work, std::string_view text, FormatSpec& spec);

@@ -21,7 +21,7 @@ class BraceFormatter final {
   BraceFormatter(Interpreter& in, bool markup, const std::vector<Value>& positional, const Named& named)
       : in_(in), markup_(markup), positional_(positional), named_(named) {}
 
-  /// The specification of a field may contain fields, but these may not.
+  /// The specification of a field may contain fields, but these may not contain others.
   bool run(std::string_view text, TextBuilder& out, int depth) {
     for (size_t at = 0; at < text.size() && in_.step();) {
       const size_t brace = std::min(text.find_first_of("{}", at), text.size());
@@ -30,7 +30,7 @@ class BraceFormatter final {
       if (brace >= text.size()) {
         break;
       }
-      if (at < text.size() && text[at] == text[brace]) {  // twice for one
+      if (at < text.size() && text[at] == text[brace]) {  // a doubled brace is a literal brace
         out.add(text[brace]);
         at++;
         continue;
@@ -77,7 +77,7 @@ class BraceFormatter final {
       end = std::min(end + 2, text.size());
       if ((end < text.size() && text[end] != ':') ||
           std::string_view("rsa").find(conversion) == std::string_view::npos) {
-        in_.fail("a field of a format converts by !r, !s or !a");
+        in_.fail("expected !r, !s or !a in a field of a format");
         return false;
       }
     }
@@ -115,7 +115,7 @@ class BraceFormatter final {
         value = in_.attribute(value, in_.text(rest.substr(1, next - 1)));
         rest = rest.substr(next);
       } else {
-        in_.fail("a field of a format goes on with . or [ behind ]");
+        in_.fail("expected . or [ after ] in a field of a format");
       }
     }
     return !in_.failed();
@@ -124,7 +124,7 @@ class BraceFormatter final {
   bool first(std::string_view name, Value& value) {
     if (name.empty() || is_number(name)) {
       if (numbered_ == (name.empty() ? 2 : 1)) {
-        in_.fail("fields of a format have numbers, or none has");
+        in_.fail("a format mixes fields with and without numbers");
         return false;
       }
       numbered_ = name.empty() ? 1 : 2;

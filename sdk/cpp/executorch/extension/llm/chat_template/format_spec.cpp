@@ -70,7 +70,7 @@ std::string grouped(const std::string& digits, char separator, size_t every) {
 void write_text(Work& work, TextBuilder& out, std::string_view text, const FormatSpec& spec) {
   if ((spec.type != '\0' && spec.type != 's') || spec.align == '=' || spec.sign != '-' || spec.no_negative_zero ||
       spec.alternate || spec.grouping != '\0') {
-    work.fail("this format is not one for strings");
+    work.fail("this format is not for strings");
     return;
   }
   if (!work.read(text.size())) {
@@ -205,7 +205,7 @@ void write_formatted(Work& work, TextBuilder& out, const Value& value, const For
   if (spec.type == 's' ||
       (value.is(Type::kFloat) && spec.type != '\0' && spec.type != 'n' && !is_real_type(spec.type)) ||
       (!is_real && (spec.precision >= 0 || spec.no_negative_zero)) || (is_real && spec.alternate)) {
-    work.fail(std::string("this format is not one for a value of type ") + value.type_name());
+    work.fail(std::string("this format is not for a value of type ") + value.type_name());
     return;
   }
   if (spec.type == 'c') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that a template finds besides its variables.
+// The functions that every template can use, in addition to its variables.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -61,7 +61,7 @@ Value dict(Interpreter& in, const Value&, const Bound& arguments) {
   if (arguments.has(0) && arguments.get(0)->is_dict()) {
     entries.set_all(*arguments.get(0));
   } else if (arguments.has(0) && arguments.get(0)->is_undefined()) {
-    return in.fail(arguments.get(0)->hint() + " is undefined, and no dictionary");
+    return in.fail(arguments.get(0)->hint() + " is undefined, not a dictionary");
   } else if (arguments.has(0)) {
     const Value pairs = in.elements(*arguments.get(0));
     for (size_t i = 0; !in.failed() && i < pairs.as_list().size(); i++) {

@@ -21,7 +21,7 @@ namespace jinja {
 /// Renders a template once.
 class Interpreter final : public Work {
  public:
-  /// Steps that a template may take: about one an expression, an element, or 64 bytes that are read or written.
+  /// Steps that a template may take: about one for each expression, element, or 64 bytes of reads and writes.
   static constexpr uint64_t kMaxSteps = 20'000'000;
   /// Bytes that its values may hold at the same time.
   static constexpr uint64_t kMaxBytes = 64 << 20;
@@ -63,7 +63,7 @@ class Interpreter final : public Work {
     Kind* const kept = made.get();
     return take_for_good(sizeof(Kind) + 64) ? (objects_.push_back(std::move(made)), kept) : nullptr;
   }
-  /// Charges memory that is never given back.
+  /// Charges memory that is never released.
   bool take_for_good(uint64_t bytes) {
     const bool taken = take(bytes);
     for_good_ += taken ? bytes : 0;
@@ -90,7 +90,7 @@ class Interpreter final : public Work {
   void assign(const Node& target, const Value& value);
   void set(int id, Value value);
   Value captured(const Node& body);
-  /// Filters of a block, of its text.
+  /// Applies the filters of a block to its text.
   Value filtered(const Node* filters, Value text);
 
   // interpreter.cpp
@@ -120,7 +120,7 @@ class Interpreter final : public Work {
   void keep(Frame* frame);
 
   const Template& parsed_;
-  List variables_;  // by the numbers of their names
+  List variables_;  // indexed by the ids of their names
   std::vector<bool> has_variable_;
   std::vector<std::unique_ptr<Object>> objects_;
   std::vector<std::unique_ptr<Frame>> kept_;
@@ -128,10 +128,10 @@ class Interpreter final : public Work {
   size_t live_kept_ = 0;  // frames that are kept, and still in use
   Frame* frame_ = nullptr;
   TextBuilder* output_ = nullptr;
-  const Value* block_text_ = nullptr;  // the input of a block's filters
+  const Value* block_text_ = nullptr;  // the text of a filter block, which its filters receive
 };
 
-/// Counts a scope of variables in and out.
+/// Counts a scope of variables while it exists.
 class Interpreter::Scope final {
  public:
   Scope(Interpreter& in, Frame* outer);

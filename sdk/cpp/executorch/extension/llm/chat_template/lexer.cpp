@@ -15,7 +15,7 @@ namespace {
 
 using TokenKind = Token::Kind;
 
-/// Every end of a line is \n, and one at the end of the template does not count.
+/// Converts line ends to \n, and removes one at the end of the template.
 std::string with_newlines(const std::string& source) {
   std::string all;
   all.reserve(source.size());
@@ -109,7 +109,7 @@ class Lexer final {
     return at;
   }
 
-  /// The end of the text before a tag. `keeps` is '+' for outputs, before which nothing is removed.
+  /// The end of the text before a tag. `keeps` is '+' for outputs: nothing is removed before them.
   size_t stripped_end(size_t begin, size_t end, char keeps, char sign) const {
     const std::string_view text = std::string_view(source_).substr(begin, end - begin);
     if (sign == '-') {
@@ -325,7 +325,7 @@ class Lexer final {
   std::vector<Token> tokens_;
   size_t at_ = 0;
   Position position_;
-  bool line_starts_ = true;  // the last tag, with what is removed behind it, ended a line
+  bool line_starts_ = true;  // the last tag, with the white space that is removed after it, ended a line
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Token {
     kEnd
   };
   Kind kind = Kind::kEnd;
-  std::string text;  // of strings without quotes and escapes; of integers in the base that `base` has
+  std::string text;  // strings without quotes and with escapes decoded; integers as digits in base `base`
   Position at;
   int base = 10;
 };

@@ -24,7 +24,7 @@ struct Node {
   Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  /// Frees the tree below without recursion, which a small stack would not allow, and without memory.
+  /// Frees the tree below without recursion, because the stack may be small, and without allocating memory.
   ~Node();
 
   enum class Kind {
@@ -56,7 +56,7 @@ struct Node {
     kIf,           // condition, body, condition, body, ..., body
     kFor,          // target; sequence, condition, body, body for no element
     kWith,         // target, expression, target, expression, ..., body
-    kScope,        // body whose variables are its own
+    kScope,        // body with a separate scope
     kSet,          // target; expression
     kSetBlock,     // target; body; filters, whose input is null
     kFilterBlock,  // body; filters, whose input is null
@@ -72,8 +72,8 @@ struct Node {
   bool uses_varargs = false;
   bool recursive = false;
   Position at;
-  int depth = 0;  // of the tree below
-  int id = -1;    // of the name
+  int depth = 0;  // depth of the tree below
+  int id = -1;    // id of the name
   std::string name;
   Value value;
   std::vector<NodePtr> children;

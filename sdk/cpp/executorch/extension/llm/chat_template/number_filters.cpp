@@ -23,8 +23,8 @@ Value absolute(Interpreter& in, const Value& input, const Bound&) {
                                 : Value::integer(input.as_int());
 }
 
-/// A number as int() and float() of Python read it, in ASCII: without white space around and underscores between
-/// digits, and with the digits of other scripts as 0 to 9. Empty if the text is not a number.
+/// Converts a number that int() or float() of Python can read to ASCII, without white space around and underscores
+/// between digits; the digits of other scripts become 0 to 9. Empty if the text is not a number.
 std::string plain_digits(std::string_view text) {
   std::string digits;
   const std::string_view inside = stripped(text, nullptr, true, true);
@@ -111,7 +111,7 @@ Value to_integer(Interpreter& in, const Value& input, const Bound& arguments) {
   int64_t number = 0;
   double real = 0;
   if (input.is_undefined()) {
-    return in.fail(input.hint() + " is undefined, and no number");
+    return in.fail(input.hint() + " is undefined, not a number");
   }
   if (input.is_string() && input.as_text().size() <= kLongestNumber && read_integer(input.as_text(), base, number)) {
     return Value::integer(number);
@@ -134,14 +134,14 @@ Value to_real(Interpreter& in, const Value& input, const Bound& arguments) {
     return Value::real(input.as_real());
   }
   if (input.is_undefined()) {
-    return in.fail(input.hint() + " is undefined, and no number");
+    return in.fail(input.hint() + " is undefined, not a number");
   }
   const bool is_number =
       input.is_string() && input.as_text().size() <= kLongestNumber && read_real(input.as_text(), real);
   return is_number ? Value::real(real) : arguments.has(0) ? *arguments.get(0) : Value::real(0);
 }
 
-/// Half to even, of the decimal number that the float is: as Python's round().
+/// Rounds the exact decimal value of the float half to even, as Python's round().
 double rounded(double number, int64_t precision) {
   if (precision > 300 || !std::isfinite(number)) {
     return number;
@@ -158,8 +158,8 @@ double rounded(double number, int64_t precision) {
   return std::nearbyint(number / scale) * scale;
 }
 
-/// Half to even, to tens, hundreds and so on: as Python's round() of an integer. False if the result does not fit into
-/// 64 bits.
+/// Rounds half to even, to tens, hundreds and so on, as Python's round() of an integer. False if the result does not
+/// fit into 64 bits.
 bool round_integer(int64_t& number, int64_t precision) {
   uint64_t scale = 1;
   for (; precision < 0 && scale <= UINT64_MAX / 10; precision++) {

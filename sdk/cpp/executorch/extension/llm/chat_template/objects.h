@@ -33,12 +33,12 @@ struct Namespace final : Object {
 /// The variable `loop` of a for statement. It reads the next element only if the template asks for it.
 struct Loop final : Object {
   const Node* node = nullptr;
-  Frame* frame = nullptr;  // of the statement
+  Frame* frame = nullptr;  // frame of the statement
   Value items;             // a list
-  size_t at = 0;           // of the element that is read next
+  size_t at = 0;           // index of the element that is read next
   int64_t index0 = -1;
   int64_t depth0 = 0;
-  int64_t length = -1;  // where it is known
+  int64_t length = -1;  // -1 if unknown
   bool has_after = false;
   Value after;
   Value current;
@@ -46,7 +46,7 @@ struct Loop final : Object {
   bool has_changed = false;
   Value changed;
   bool running = true;
-  bool filtered = false;  // the condition has been asked about all items
+  bool filtered = false;  // the condition has been evaluated for all items
 };
 
 /// A macro, or the body of a call block, with the variables that it sees.
@@ -65,12 +65,12 @@ struct Joiner final : Object {
   bool used = false;
 };
 
-/// The variables of a part of the template, by the numbers of their names.
+/// The variables of a part of the template, indexed by the ids of their names.
 struct Frame {
   Frame* outer = nullptr;
   std::vector<std::pair<int, Value>> variables;
   uint64_t bytes = 0;  // charged for the variables
-  bool kept = false;   // a macro sees it: it lives as long as the interpreter
+  bool kept = false;   // used by a macro, so it lives as long as the interpreter
 };
 
 void write_namespace(Work& work, TextBuilder& out, const Value& value);

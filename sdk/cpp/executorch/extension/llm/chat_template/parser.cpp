@@ -30,7 +30,7 @@ class Parser final : public ExpressionParser {
   }
 
  private:
-  /// Up to a tag that begins with one of `ends`, which is not read.
+  /// Parses up to a tag that begins with one of `ends`, which is not read.
   NodePtr statements(Words ends) {
     NodePtr body = make(Kind::kBody);
     if (!work_.may_recurse()) {
@@ -72,7 +72,7 @@ class Parser final : public ExpressionParser {
     next();
   }
 
-  /// The end of the tag, then statements up to a tag that begins with one of `ends`.
+  /// Parses the end of the tag, then statements up to a tag that begins with one of `ends`.
   NodePtr body(Words ends) {
     take_symbol(":");
     end_tag();

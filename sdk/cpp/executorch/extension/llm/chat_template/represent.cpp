@@ -256,7 +256,7 @@ void write_line(TextBuilder& out, const JsonStyle& style, size_t level) {
 /// The entries of a dictionary in the order in which they are written.
 std::vector<const Entry*> order(Work& work, const DictStorage& dict, bool sort) {
   std::vector<const Entry*> entries;
-  if (!work.take(dict.entries.size() * sizeof(void*) * 2)) {  // sorting needs as much again
+  if (!work.take(dict.entries.size() * sizeof(void*) * 2)) {  // sorting needs the same memory again
     return entries;
   }
   for (const Entry& entry : dict.entries) {

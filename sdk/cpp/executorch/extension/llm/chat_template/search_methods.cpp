@@ -14,11 +14,11 @@ namespace {
 
 using Type = Value::Type;
 
-/// The part of a text between two arguments, characters as in a slice.
+/// The part of a text between two positions, which are arguments and count characters, as in a slice.
 struct Range {
   size_t begin;
   size_t end;
-  bool is_empty;  // even an empty text is not in there
+  bool is_empty;  // not even an empty text is found there
 };
 
 bool find_range(Interpreter& in, const Value& self, const Bound& arguments, Range& range) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters that apply a test or a filter to each element. What they give is a generator.
+// Filters that apply a test or a filter to each element. They return generators.
 #include <utility>
 
 #include "interpreter.h"

@@ -27,7 +27,7 @@ Value length(Interpreter& in, const Value& input, const Bound&) {
 }
 
 Value first(Interpreter& in, const Value& input, const Bound&) {
-  if (input.is(Type::kIterator)) {  // takes that one only
+  if (input.is(Type::kIterator)) {  // consumes only the first element
     auto& iterator = static_cast<Iterator&>(*input.object());
     if (!iterator.failure.empty()) {
       return in.fail(iterator.failure);
@@ -58,7 +58,7 @@ Value list(Interpreter& in, const Value& input, const Bound&) {
   if (in.failed()) {
     return {};
   }
-  ListBuilder made(in);  // always another list, which `sameas` tells apart
+  ListBuilder made(in);  // always a new list: `sameas` distinguishes it
   made.add_all(items.as_list());
   return made.value();
 }
@@ -93,8 +93,8 @@ Value join(Interpreter& in, const Value& input, const Bound& arguments) {
   return text.value();
 }
 
-/// The key of sort: a list of one attribute, or of several with commas between them. A list, because equal elements
-/// of lists can be compared, even None.
+/// The key of sort: a list of one attribute, or of several with commas between them. It is a list because comparing
+/// lists skips equal elements, even None.
 Value sort_key(Interpreter& in, const Value& item, const Value& paths, bool folds) {
   const auto one = [&](const Value& path) {
     const Value key = in.by_path(item, path);
@@ -114,7 +114,7 @@ Value sort_key(Interpreter& in, const Value& item, const Value& paths, bool fold
   return keys.value();
 }
 
-/// Whether an argument says that the order is reversed: as in Python, true, false or an integer.
+/// Whether an argument reverses the order: as in Python, true, false or an integer.
 bool is_reversed(Interpreter& in, const Value* argument) {
   int64_t reverse = 0;
   return argument != nullptr && in.integer(*argument, "the argument 'reverse'", reverse) && reverse != 0;

@@ -171,13 +171,13 @@ Value Interpreter::generator(const Value& items, const char* what) {
 
 Value Interpreter::sorted(const List& items, const List& keys, bool descends) {
   std::vector<size_t> places;
-  const uint64_t bytes = items.size() * sizeof(size_t) * 2;  // sorting needs as much again
+  const uint64_t bytes = items.size() * sizeof(size_t) * 2;  // sorting needs the same memory again
   if (!take(bytes)) {
     return {};
   }
   places.resize(items.size());
   std::iota(places.begin(), places.end(), size_t{0});
-  // A failure makes the order inconsistent, but from then on it is always false, which a merge sort tolerates.
+  // After a failure every comparison returns false: this order is inconsistent, but a merge sort tolerates it.
   std::stable_sort(places.begin(), places.end(), [&](size_t a, size_t b) {
     return !failed() && ordered(*this, "<", keys[descends ? b : a], keys[descends ? a : b]) && !failed();
   });

@@ -147,11 +147,11 @@ Value join(Interpreter& in, const Value& self, const Bound& arguments) {
 Value justify(Interpreter& in, const Value& self, const Bound& arguments, Side side) {
   int64_t width = 0;
   const Value fill = arguments.has(1) ? *arguments.get(1) : in.text(" ");
-  if (!in.integer(*arguments.get(0), "a width", width) || !in.string(fill, "what fills a width")) {
+  if (!in.integer(*arguments.get(0), "a width", width) || !in.string(fill, "the fill character")) {
     return {};
   }
   if (fill.length() != 1) {
-    return in.fail("what fills a width is one character, found " + std::to_string(fill.length()));
+    return in.fail("expected one fill character, found " + std::to_string(fill.length()));
   }
   return justified(in, self, width, fill.as_text(), side);
 }

@@ -52,7 +52,7 @@ bool is_iterable(Interpreter&, const Value& value, const Bound&) {
 }
 bool is_callable(Interpreter&, const Value& value, const Bound&) {
   switch (value.type()) {
-    case Type::kUndefined:  // has a method for that, which fails
+    case Type::kUndefined:  // jinja2 defines __call__ for it, which fails
     case Type::kGlobal:
       return !is_self(value);
     case Type::kMethod:
@@ -96,7 +96,7 @@ bool is_equal(Interpreter& in, const Value& value, const Bound& arguments) {
 bool is_not_equal(Interpreter& in, const Value& value, const Bound& arguments) {
   return !equal(in, value, *arguments.get(0));
 }
-/// Python's `is`: the same object. Texts and numbers that are equal pass for the same.
+/// Python's `is`: the same object. Equal texts and numbers count as the same object.
 bool is_same(Interpreter& in, const Value& value, const Bound& arguments) {
   const Value& other = *arguments.get(0);
   if (value.type() != other.type()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the methods of strings share with filters and operators.
+// Functions that the methods of strings share with filters and operators.
 #pragma once
 
 #include <string_view>

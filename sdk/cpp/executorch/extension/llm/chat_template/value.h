@@ -21,7 +21,7 @@ class Value;
 struct Method;
 using List = std::vector<Value>;
 
-/// Nesting of lists and dictionaries; deeper values are refused.
+/// The maximal nesting of lists and dictionaries; deeper values are refused.
 constexpr int kMaxDepth = 100;
 
 /// The part of a value on the heap: shared, immutable, and charged to a budget while it lives.
@@ -62,7 +62,7 @@ class Value {
     kRange,  // a list that remembers how it was made
     kView,   // dict.keys() and its like
     kDict,
-    kMethod,    // of a value: "a".strip
+    kMethod,    // a bound method: "a".strip
     kGlobal,    // range, dict, ...
     kIterator,  // Objects from here on
     kNamespace,
@@ -142,12 +142,12 @@ inline bool is_self(const Value& value) {
 struct TextStorage final : Storage {
   explicit TextStorage(std::string all);
   std::string text;
-  size_t length;  // in characters
+  size_t length;  // number of characters
 };
 
 struct ListStorage : Storage {
   List items;
-  bool is_group = false;  // of groupby: a tuple whose parts have names
+  bool is_group = false;  // a result of groupby: a tuple with named parts
 };
 
 struct RangeStorage final : ListStorage {
@@ -174,7 +174,7 @@ struct Entry {
 /// In the order of insertion, without equal keys.
 struct DictStorage final : Storage {
   std::vector<Entry> entries;
-  std::vector<uint32_t> slots;  // places of entries by their hash, from 1; 0 is free. Empty for few entries
+  std::vector<uint32_t> slots;  // hash index: entry + 1, or 0 if free; empty for few entries
 };
 
 /// A mutable object: a namespace, a loop. The interpreter owns it, so that cyclic references are freed.
@@ -186,7 +186,7 @@ class Object {
   virtual ~Object() = default;
 };
 
-/// A generator: its elements are there once.
+/// A generator: its elements can be read once.
 struct Iterator final : Object {
   Value items;  // a list
   size_t at = 0;

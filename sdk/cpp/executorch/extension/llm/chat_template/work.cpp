@@ -11,7 +11,7 @@ namespace {
 
 /// The overhead of a small storage: the control block of std::make_shared, and the allocator's part.
 constexpr uint64_t kStorageBytes = 128;
-/// Entries that are searched one by one.
+/// Up to this number, entries are searched one by one.
 constexpr size_t kFewEntries = 8;
 /// The longest name in a message.
 constexpr size_t kHintBytes = 100;
@@ -67,11 +67,11 @@ bool TextBuilder::grow(size_t more) {
     return false;
   }
   if (needed > text_.capacity()) {
-    // Twice as much while that is possible, then what is needed.
+    // Doubles the capacity while the budget allows it, otherwise takes the needed size.
     const size_t wanted = std::max(needed, text_.capacity() * 2);
     const size_t left = static_cast<size_t>(std::min<uint64_t>(work_.budget().bytes_left(), SIZE_MAX / 4));
     const size_t capacity = wanted > left ? needed : wanted;
-    if (!work_.take(capacity)) {  // the old text is there until it is copied
+    if (!work_.take(capacity)) {  // the old text is kept until it is copied
       return false;
     }
     text_.reserve(capacity);
@@ -170,7 +170,7 @@ bool DictBuilder::set(Value key, Value value) {
   }
   DictStorage& dict = *made_;
   if (const Value* const found = find(work_, dict, key)) {
-    *const_cast<Value*>(found) = std::move(value);  // of the dictionary that is being made
+    *const_cast<Value*>(found) = std::move(value);  // safe: the dictionary is still being built
     return true;
   }
   if (dict.entries.size() == dict.entries.capacity()) {

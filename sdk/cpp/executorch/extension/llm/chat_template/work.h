@@ -19,8 +19,8 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
-/// The first error of a piece of work, and its remaining budget. After an error everything returns at once, with values
-/// that mean nothing.
+/// The first error of a piece of work, and its remaining budget. After an error all functions return at once, with
+/// meaningless values.
 class Work {
  public:
   /// Both must outlive this object.
@@ -65,7 +65,7 @@ class Work {
     }
     return !failed();
   }
-  /// Takes back an error that comes when a generator is read. Empty without an error, or if the budget is used up.
+  /// Clears and returns an error of reading a generator. Empty without an error, or if the budget is used up.
   std::string postponed() { return spent_ ? std::string() : std::exchange(problem_.message, std::string()); }
   Budget& budget() { return budget_; }
   Position at() const { return at_; }
@@ -131,7 +131,7 @@ class ListBuilder final {
   uint64_t charged_ = 0;
 };
 
-/// Makes a dictionary; of equal keys the last value counts, in the place of the first.
+/// Makes a dictionary; of equal keys the last value is kept, at the position of the first.
 class DictBuilder final {
  public:
   explicit DictBuilder(Work& work) : work_(work), made_(std::make_shared<DictStorage>()) {}

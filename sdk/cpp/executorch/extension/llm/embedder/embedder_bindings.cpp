@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors of texts in Python.
+// The embedder in Python.
 #include <executorch/extension/llm/runner/bindings.h>
 
 #include <memory>
@@ -34,7 +34,7 @@ std::unique_ptr<TextEmbedder> open(const std::string& model_path, const std::opt
 py::array_t<float> embed(TextEmbedder& self, const Text& text, bool truncate) {
   const auto* const tokens = std::get_if<std::vector<uint64_t>>(&text);
   if (tokens != nullptr && truncate) {
-    throw py::value_error("truncate=True is for texts; tokens are taken as they are: leave some out before the call");
+    throw py::value_error("truncate=True is only for texts; tokens are not truncated: leave some out before the call");
   }
   const std::vector<float> found = unwrap("the text cannot be embedded", [&] {
     return tokens == nullptr ? self.embed(std::get<std::string>(text), truncate) : self.embed_tokens(*tokens);
@@ -48,17 +48,17 @@ void bind_embedder(py::module_& m) {
   py::class_<TextEmbedder>(m, "TextEmbedder", "Turns texts into vectors with a program of `sdk llm embedder`.")
       .def(py::init(&open), py::arg("model_path"), py::arg("tokenizer_path") = py::none())
       .def("embed", &embed, py::arg("text"), py::arg("truncate") = false,
-           "The vector of a text, or of tokens as `encode` gives them: float32 [dim]. `truncate` leaves out the end of "
-           "a text that is too long; tokens do not have it. A call during that of another thread is an error.")
+           "The vector of a text, or of tokens as `encode` gives them: float32 [dim]. `truncate` cuts the end of "
+           "a text that is too long; tokens are not cut. A call while another thread's call runs is an error.")
       .def(
           "encode",
           [](TextEmbedder& self, const std::string& text, bool truncate) {
             return unwrap("the text cannot be encoded", [&] { return self.encode(text, truncate); });
           },
-          py::arg("text"), py::arg("truncate") = false, "The tokens of a text, with those around it.")
+          py::arg("text"), py::arg("truncate") = false, "The tokens of a text, prefix and suffix included.")
       .def_property_readonly("dim", &TextEmbedder::dim, "The length of a vector.")
       .def_property_readonly("max_tokens", &TextEmbedder::max_tokens,
-                             "The most tokens of a text, with those around it.");
+                             "The largest number of tokens of a text, prefix and suffix included.");
 }
 
 }  // namespace llm

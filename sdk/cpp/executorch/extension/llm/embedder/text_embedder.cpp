@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kEmbedMethod = "embed";
 constexpr const char* kBusy = "another thread computes a vector: wait for its end, or use another embedder";
 
-/// The tokens that a method without inputs returns; none if the program lacks it.
+/// The tokens that a method without inputs returns; an empty list if the program lacks it.
 Result<std::vector<uint64_t>> tokens_of(Module& module, const std::string& method, int64_t vocabulary) {
   const auto numbers = metadata_numbers(module, method);
   if (!numbers.ok()) {
@@ -44,7 +44,7 @@ Result<std::vector<uint64_t>> tokens_of(Module& module, const std::string& metho
 }  // namespace
 
 Result<std::unique_ptr<TextEmbedder>> TextEmbedder::create(std::unique_ptr<Module> module) {
-  ET_CHECK_OR_RETURN_ERROR(module != nullptr, InvalidArgument, "there is no module: null was passed");
+  ET_CHECK_OR_RETURN_ERROR(module != nullptr, InvalidArgument, "expected a module, found null");
   ET_ASSIGN_OR_RETURN(tokenizer, load_embedded_tokenizer(*module));
   return create(std::move(module), std::move(tokenizer));
 }
@@ -55,7 +55,7 @@ Result<std::unique_ptr<TextEmbedder>> TextEmbedder::create(const std::string& mo
 
 Result<std::unique_ptr<TextEmbedder>> TextEmbedder::create(std::unique_ptr<Module> module,
                                                            std::unique_ptr<tokenizers::Tokenizer> tokenizer) {
-  ET_CHECK_OR_RETURN_ERROR(module != nullptr, InvalidArgument, "there is no module: null was passed");
+  ET_CHECK_OR_RETURN_ERROR(module != nullptr, InvalidArgument, "expected a module, found null");
   ET_CHECK_OR_RETURN_ERROR(tokenizer != nullptr && tokenizer->is_loaded(), InvalidArgument, "there is no tokenizer: %s",
                            tokenizer != nullptr ? "it is not loaded" : tokenizers::last_error_message());
   std::unique_ptr<TextEmbedder> made(new TextEmbedder(std::move(module), std::move(tokenizer)));
@@ -98,7 +98,7 @@ Result<std::vector<uint64_t>> TextEmbedder::encode(const std::string& text, bool
   auto tokens = ET_UNWRAP_TOKENIZER(tokenizer_->encode(text, 0, 0));
   const size_t room = static_cast<size_t>(max_tokens_) - prefix_.size() - suffix_.size();
   ET_CHECK_OR_RETURN_ERROR(truncate || tokens.size() <= room, InvalidArgument,
-                           "the text has %zu tokens; expected at most %zu. Divide it, or have its end left out",
+                           "the text has %zu tokens; expected at most %zu. Divide it, or allow that its end is cut",
                            tokens.size(), room);
   tokens.resize(std::min(tokens.size(), room));
   tokens.insert(tokens.begin(), prefix_.begin(), prefix_.end());

@@ -16,8 +16,8 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Turns texts into vectors whose products say how alike their meanings are, with a program of `sdk llm embedder`.
-/// Pooling and normalisation are part of the program. One call at a time.
+/// Turns texts into vectors whose dot products measure how similar their meanings are, with a program of `sdk llm
+/// embedder`. Pooling and normalisation are part of the program. One call at a time.
 ///
 ///   embed              tokens, int64 [1, n], to a vector, float32 [1, dim]
 ///   get_max_seq_len    the largest n
@@ -35,8 +35,8 @@ class TextEmbedder final {
   static runtime::Result<std::unique_ptr<TextEmbedder>> create(const std::string& model_path,
                                                                std::unique_ptr<tokenizers::Tokenizer> tokenizer);
 
-  /// The tokens of a text, with those that belong before and after it. InvalidArgument, after a log line, if they are
-  /// more than max_tokens(), unless `truncate` says to leave out the end of the text.
+  /// The tokens of a text, with the prefix and suffix tokens. InvalidArgument, after a log line, for more than
+  /// max_tokens(), unless `truncate` allows to cut the end of the text.
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, bool truncate = false) const;
   /// The vector of a text, dim() numbers. Errors: those of encode() and embed_tokens().
   runtime::Result<std::vector<float>> embed(const std::string& text, bool truncate = false);
@@ -53,7 +53,7 @@ class TextEmbedder final {
   runtime::Error read_program();
   runtime::Result<std::vector<float>> run(const std::vector<uint64_t>& tokens);
 
-  std::unique_ptr<Module> module_;  // outlives the tokenizer, which may lie in its program
+  std::unique_ptr<Module> module_;  // outlives the tokenizer, which may be inside its program
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::vector<uint64_t> prefix_;
   std::vector<uint64_t> suffix_;

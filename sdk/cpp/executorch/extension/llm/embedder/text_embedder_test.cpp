@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of tests/data/make_embedder.py: what is expected comes from transformers.
+// The program of tests/data/make_embedder.py: the expected vectors come from transformers.
 #include <executorch/extension/llm/embedder/text_embedder.h>
 
 #include <gtest/gtest.h>
@@ -123,7 +123,7 @@ TEST_F(TextEmbedderTest, OneCallAtATime) {
   EXPECT_TRUE(embedder.embed_tokens({4}).ok());
 }
 
-/// The program has a tokenizer inside, which does not take the place of one that could not be loaded.
+/// The tokenizer inside the program does not replace one that could not be loaded.
 TEST_F(TextEmbedderTest, TokenizersThatAreNotLoaded) {
   using Tokenizer = std::unique_ptr<tokenizers::Tokenizer>;
   EXPECT_EQ(TextEmbedder::create(data("embedder.pte"), Tokenizer()).error(), Error::InvalidArgument);

@@ -25,8 +25,8 @@ runtime::Result<GrammarType> grammar_type_of(const std::string& name);
 /// error, NotSupported for keywords that answers would not follow.
 runtime::Error check_grammar(GrammarType type, const std::string& text);
 
-/// Processor time that the answers by one constraint may take: many parses of one text, such as those of (a+b?)+, make
-/// each token slower than the one before.
+/// Limits the processor time of a constraint: grammars with many parses of a text, such as (a+b?)+, make each token
+/// slower than the one before.
 struct GrammarTime {
   double seconds = 10;
   double seconds_of_token = 0.05;
@@ -43,8 +43,8 @@ class GrammarEngine {
   virtual ~GrammarEngine() = default;
 
   /// Returns a constraint for the beginning of a text. The constraint may outlive the engine. The engine caches the
-  /// last few grammars. Errors as of check_grammar(). The constraint's calls return InvalidState for a token that may
-  /// not follow, and OutOfResources (logged) for an answer that takes more than GrammarTime.
+  /// last few grammars. Errors: those of check_grammar(). The constraint's calls return InvalidState for a token that
+  /// may not follow, and OutOfResources (logged) for an answer that takes more than GrammarTime.
   virtual runtime::Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) = 0;
 };
 

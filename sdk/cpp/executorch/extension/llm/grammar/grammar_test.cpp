@@ -37,7 +37,7 @@ class GrammarTest : public ::testing::Test {
 
   /// The tokens that may follow, as text; "$" for the end.
   static std::string allowed(TokenConstraint& constraint) {
-    std::vector<float> logits(300, 1.0F);  // more than the vocabulary has
+    std::vector<float> logits(300, 1.0F);  // more logits than tokens
     EXPECT_EQ(constraint.apply(logits.data(), static_cast<int64_t>(logits.size())), Error::Ok);
     std::string text;
     for (size_t i = 0; i < logits.size(); i++) {
@@ -94,7 +94,7 @@ TEST_F(GrammarTest, RepetitionsOfRepetitionsAreCounted) {
   EXPECT_EQ(check("a{1}{30}{30}"), Error::Ok);
 }
 
-/// The engine takes minutes for some thousand.
+/// The engine would take minutes for some thousands of these operators.
 TEST_F(GrammarTest, OperatorsThatRepeatAreLimited) {
   EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("a?", 1000)), Error::Ok);
   EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("a?", 1001)), Error::InvalidArgument);
@@ -106,7 +106,7 @@ TEST_F(GrammarTest, OperatorsThatRepeatAreLimited) {
   EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + repeated("\"*\" [?] ", 2000)), Error::Ok);
 }
 
-/// In every form that has repetitions; the error says where.
+/// In every grammar type that has repetitions; the error contains the position.
 TEST_F(GrammarTest, RepetitionsOfRepetitionsNestWithinLimits) {
   const auto nested = [](const std::string& part, const std::string& repeat, size_t depth) {
     return repeated("(", depth) + part + repeated(repeat + ")", depth);
@@ -132,7 +132,7 @@ TEST_F(GrammarTest, RepetitionsOfRepetitionsNestWithinLimits) {
     EXPECT_EQ(check_grammar(GrammarType::kLark, "start: " + nested("\"a\"", repeat, 9)), Error::InvalidArgument)
         << repeat;
   }
-  // Those in sequence do not contain each other, nor do those of rules.
+  // Repetitions in sequence, or in different rules, are not nested.
   EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("(\\d+)*[*+]*\\.?a{2,3}", 100)), Error::Ok);
   EXPECT_EQ(check_grammar(GrammarType::kLark, repeated("a: (\"x\"~2..3 /(b+)*/ B*)* // (*\n", 50)), Error::Ok);
   EXPECT_EQ(check_grammar(GrammarType::kGbnf, repeated("a ::= (\"*+\"* [?*]{2,3})+ # ((*\n", 50)), Error::Ok);
@@ -148,7 +148,7 @@ TEST_F(GrammarTest, RepetitionsOfRepetitionsNestWithinLimits) {
       testing::HasSubstr("at $.pattern: the pattern nests too deep: byte 26: more than 8 repetitions inside each"));
 }
 
-/// Grammars with many parses of one text: each token takes longer than the one before.
+/// Grammars with many parses of a text: each token takes longer than the one before.
 TEST_F(GrammarTest, AnswersHaveATime) {
   auto made = GrammarEngine::create(words(), {kEnd}, {0.05, 1e-5});
   ASSERT_TRUE(made.ok());
@@ -190,7 +190,7 @@ TEST_F(GrammarTest, SchemasAreWhatWasChecked) {
 TEST_F(GrammarTest, OnlyWhatMayFollow) {
   const auto found = constrain(GrammarType::kRegex, "tr?(x|ue)");
   EXPECT_EQ(allowed(*found), "t true");
-  EXPECT_EQ(allowed(*found), "t true");  // again
+  EXPECT_EQ(allowed(*found), "t true");  // calling it again gives the same
   EXPECT_EQ(found->accept('t'), Error::Ok);
   EXPECT_EQ(allowed(*found), "r u x");
   EXPECT_EQ(found->accept('x'), Error::Ok);
@@ -204,7 +204,7 @@ TEST_F(GrammarTest, OnlyWhatMayFollow) {
 TEST_F(GrammarTest, ConstraintsAreIndependentAndOutliveTheEngine) {
   const auto first = constrain(GrammarType::kGbnf, "root ::= \"a\" root | \"b\"");
   const auto second = constrain(GrammarType::kGbnf, "root ::= \"a\" root | \"b\"");
-  for (int i = 0; i < 10; i++) {  // more than are kept
+  for (int i = 0; i < 10; i++) {  // more than the cache holds
     EXPECT_NE(constrain(GrammarType::kRegex, std::string(static_cast<size_t>(i) + 1, 'a')), nullptr);
   }
   engine_.reset();
@@ -221,7 +221,7 @@ TEST_F(GrammarTest, ASchemaAllowsItsValues) {
     EXPECT_EQ(found->accept(static_cast<uint64_t>(c)), Error::Ok) << c;
   }
   EXPECT_EQ(allowed(*found), "\t \n \r   f t true fal");
-  EXPECT_EQ(found->accept(256), Error::Ok);  // true
+  EXPECT_EQ(found->accept(256), Error::Ok);  // token 256 is "true"
   EXPECT_EQ(found->accept('}'), Error::Ok);
   EXPECT_TRUE(found->has_ended());
 }
@@ -253,7 +253,7 @@ TEST_F(TextLLMRunnerTest, AnswersFollowAGrammar) {
   config.grammar = "[ab]{3}(c|d)";
   config.grammar_type = "regex";
   make(spells("abcdefgh"));
-  ASSERT_EQ(generate("a", config), Error::Ok);  // b, then the first of those that may follow and are alike
+  ASSERT_EQ(generate("a", config), Error::Ok);  // b, then the first of the equally likely tokens that may follow
   EXPECT_EQ(text_, "baac");
   EXPECT_EQ(stats_.num_generated_tokens, 4);
   EXPECT_EQ(runner_->position(), 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a JSON schema says, before an engine that ignores what it does not know reads it.
+// Checks a JSON schema before the engine reads it, because the engine ignores unknown keywords.
 #include <executorch/extension/llm/grammar/json_schema.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Checker final {
     yyjson_obj_iter_init(schema, &all);
     while (yyjson_val* const key = yyjson_obj_iter_next(&all)) {
       if (yyjson_obj_getn(schema, yyjson_get_str(key), yyjson_get_len(key)) != yyjson_obj_iter_get_val(key)) {
-        return refuse(Error::InvalidArgument, path + member(text_of(key)), "the keyword is there twice");
+        return refuse(Error::InvalidArgument, path + member(text_of(key)), "the keyword occurs twice");
       }
       ET_CHECK_OK_OR_RETURN_ERROR(check_keyword(text_of(key), yyjson_obj_iter_get_val(key), path, types, depth));
     }
@@ -64,7 +64,7 @@ class Checker final {
     return check_required(schema, path);
   }
 
-  /// Behind check(): references lead to schemas, which it has seen.
+  /// Called after check(): references must lead to schemas that check() has visited.
   Error check_references() const {
     for (const auto& [part, path] : references_) {
       if (schemas_.count(part) == 0) {
@@ -182,7 +182,7 @@ class Checker final {
     return std::strcmp(keyword.name, "pattern") == 0 ? charge_pattern(text_of(value), at) : check_reference(value, at);
   }
 
-  /// The engine writes repetitions of patterns out, and its work grows with the square of their length.
+  /// The engine expands repetitions in patterns, and its work grows with the square of their length.
   Error charge_pattern(std::string_view pattern, const std::string& at) {
     const std::string problem = too_deep(pattern);
     if (!problem.empty()) {
@@ -218,7 +218,7 @@ class Checker final {
       yyjson_val* const properties = yyjson_obj_get(schema, "properties");
       if (count != nullptr && (yyjson_get_uint(count) > kMaxCounted || yyjson_obj_size(properties) > kMaxCounted)) {
         return refuse(Error::InvalidArgument, path + member(name),
-                      "expected at most " + std::to_string(kMaxCounted) + ", with as many `properties` at most");
+                      "expected at most " + std::to_string(kMaxCounted) + ", and at most as many `properties`");
       }
     }
     return Error::Ok;
@@ -247,7 +247,7 @@ class Checker final {
     return part;
   }
 
-  /// Names that nothing describes would be left out of answers.
+  /// Answers would lack required names that `properties` does not describe.
   static Error check_required(yyjson_val* schema, const std::string& path) {
     yyjson_arr_iter required;
     if (!yyjson_arr_iter_init(yyjson_obj_get(schema, "required"), &required)) {

@@ -30,7 +30,7 @@ struct Keyword {
   Value value;
 };
 
-// Beside "type", "enum" and "const", which check_kind() reads.
+// Besides "type", "enum" and "const", which check_kind() reads.
 inline constexpr Keyword kKeywords[] = {
     {"$ref", "", Value::kText},
     {"$defs", "", Value::kNamedSchemas},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where in a schema an error of the engine is.
+// Finds the part of a schema that causes an error of the engine.
 #include <executorch/extension/llm/grammar/json_schema.h>
 
 #include <string>

@@ -107,10 +107,10 @@ Error check_kind(yyjson_val* schema, const std::string& path, const std::vector<
     return Error::Ok;
   }
   if (!types.empty()) {
-    return refuse(Error::NotSupported, at, "a type beside it; put the type into the schemas that it names");
+    return refuse(Error::NotSupported, at, "a type beside it; move the type into its subschemas");
   }
   if (std::strcmp(kind, "allOf") == 0 && yyjson_is_arr(value) && yyjson_arr_size(value) > 1) {
-    return refuse(Error::NotSupported, at, "more than one schema; write what they have together as one");
+    return refuse(Error::NotSupported, at, "more than one schema; merge them into one");
   }
   return Error::Ok;
 }

@@ -34,11 +34,11 @@ std::string joined(const List& list) {
 /// Logs why a part of a schema cannot be used; returns `error`.
 runtime::Error refuse(runtime::Error error, const std::string& path, const std::string& why);
 
-/// The types beside "type"; none without it. InvalidArgument for anything but types.
+/// The types that "type" lists; an empty list without it. InvalidArgument for anything but types.
 runtime::Error read_types(yyjson_val* schema, const std::string& path, std::vector<std::string_view>& types);
 
-/// Whether a schema has at most one of "$ref", "const", "enum", "anyOf", "oneOf" and "allOf", of which the engine reads
-/// one and nothing beside it, and whether constants have one of `types`. Errors: as check_json_schema().
+/// Checks that a schema has at most one of "$ref", "const", "enum", "anyOf", "oneOf" and "allOf" (the engine reads one
+/// and ignores the rest), and that constants have one of `types`. Errors: as check_json_schema().
 runtime::Error check_kind(yyjson_val* schema, const std::string& path, const std::vector<std::string_view>& types);
 
 }  // namespace json_schema

@@ -63,7 +63,7 @@ void Nesting::close() {
   open_.pop_back();
   current_ = levels_.back();
   levels_.pop_back();
-  // What is between { and } is a number, or what a template of Lark gets.
+  // Between { and } is a number, or the arguments of a Lark template.
   add(is_count ? std::max(current_.last, inside) : inside);
 }
 
@@ -89,7 +89,7 @@ void Nesting::read_text(char c) {
   if (is_repetition) {
     add(current_.last + 1);
   } else if (c != ' ' && c != ')' && c != ']' && c != '}' && (c < '0' || c > '9' || is_regex())) {
-    current_.last = 0;  // another part; behind the ~ of Lark are numbers
+    current_.last = 0;  // another part begins; digits follow the ~ of Lark
   }
   if (c == '"' && !is_regex()) {
     place_ = Place::kString;
@@ -125,7 +125,7 @@ std::string too_deep(std::string_view pattern) {
 
 uint64_t pattern_length(std::string_view pattern) {
   std::vector<uint64_t> groups{0};  // lengths of the groups that are open
-  uint64_t last = 0;                // of what a repetition would repeat
+  uint64_t last = 0;                // length of the last part, which a repetition would repeat
   const auto add = [&groups](uint64_t length) {
     groups.back() = std::min<uint64_t>(groups.back() + length, UINT32_MAX);
   };
@@ -148,7 +148,7 @@ uint64_t pattern_length(std::string_view pattern) {
       add(last * (most - 1) + 1);
       last = std::min<uint64_t>(last * most, UINT32_MAX);
     } else if (c == '*' || c == '+' || c == '?') {
-      add(1);  // what it repeats may be repeated again
+      add(1);  // the repetition itself may be repeated
     } else {
       i += c == '\\' ? 1 : 0;
       last = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How deep the brackets and the repetitions of a grammar nest, and how long a pattern is: what an engine works with
-// call by call.
+// Measures how deep the brackets and the repetitions of a grammar nest, and how long a pattern is: an engine recurses
+// over all of these.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Nesting final {
   bool push(char c);
   /// The operators *, +, ?, { and ~ so far.
   size_t repetitions() const { return repetitions_; }
-  /// How many of them the last one and what it repeats have inside each other.
+  /// How many repetitions are nested in the last one, itself included.
   size_t nested_repetitions() const { return current_.last; }
   size_t line() const { return line_; }
   size_t column() const { return column_; }
@@ -42,8 +42,8 @@ class Nesting final {
   bool is_regex() const { return type_ == GrammarType::kRegex || is_in_regex_; }
   /// A level of brackets.
   struct Level {
-    size_t last = 0;     // repetitions inside each other in what came last
-    size_t deepest = 0;  // and in any part
+    size_t last = 0;     // nested repetitions of the last part
+    size_t deepest = 0;  // the largest number in any part
   };
 
   void read(char c);
@@ -51,7 +51,7 @@ class Nesting final {
   void leave_regex();
   void open(char c);
   void close();
-  /// After a part with so many repetitions inside each other.
+  /// Records a part with this number of nested repetitions.
   void add(size_t repetitions);
 
   GrammarType type_;
@@ -60,10 +60,10 @@ class Nesting final {
   bool is_escaped_ = false;
   bool is_in_regex_ = false;  // between the slashes of Lark
   bool regex_begins_ = false;
-  std::string open_;   // the brackets that are
-  std::string outer_;  // those around a regular expression of Lark
+  std::string open_;   // the open brackets
+  std::string outer_;  // the open brackets around a regular expression of Lark
   Level current_;
-  std::vector<Level> levels_, outer_levels_;  // of open_ and outer_: what was before each bracket
+  std::vector<Level> levels_, outer_levels_;  // for open_ and outer_: the level before each bracket
   size_t repetitions_ = 0;
   size_t line_ = 1;
   size_t column_ = 0;

@@ -51,7 +51,7 @@ struct Failure : std::exception {
   std::string message;
 };
 
-/// Calls a function of xgrammar. Returns what is wrong, or "".
+/// Calls a function of xgrammar. Returns the error message, or "".
 template <typename Function>
 std::string problem_of(const Function& function) {
   try {
@@ -74,7 +74,7 @@ Error guarded(const char* what, const Function& function) {
   return Error::Ok;
 }
 
-/// The grammar of a text: throws. What xgrammar would only warn of is an error, because the answer would not follow it.
+/// Parses a grammar, or throws. A warning of xgrammar is an error, because the answer would not follow the grammar.
 xgrammar::Grammar convert(GrammarType type, const std::string& text) {
   std::string ignored;
   warnings = &ignored;
@@ -114,7 +114,7 @@ std::string shown(GrammarType type, std::string problem) {
   return problem;
 }
 
-/// Seconds that this thread has computed; where the system does not say, of a clock.
+/// The processor time of this thread in seconds; the time of a clock where the system does not report it.
 double thread_seconds() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
   timespec now{};
@@ -133,7 +133,7 @@ class Constraint final : public TokenConstraint {
         mask_(static_cast<size_t>(xgrammar::GetBitmaskSize(grammar.GetTokenizerInfo().GetVocabSize()))) {}
 
   Error apply(float* logits, int64_t count) override {
-    ET_CHECK_OR_RETURN_ERROR(!matcher_.IsTerminated(), InvalidState, "the text by the grammar has ended");
+    ET_CHECK_OR_RETURN_ERROR(!matcher_.IsTerminated(), InvalidState, "the grammar allows no more text");
     if (!is_filled_) {
       ET_CHECK_OK_OR_RETURN_ERROR(timed("the grammar's next tokens", [this] { fill(); }));
     }
@@ -152,7 +152,7 @@ class Constraint final : public TokenConstraint {
         }
       }
     }
-    ET_CHECK_OR_RETURN_ERROR(any, InvalidState, "no token of the vocabulary can go on with the text by the grammar");
+    ET_CHECK_OR_RETURN_ERROR(any, InvalidState, "no token of the vocabulary can follow by the grammar");
     return Error::Ok;
   }
 

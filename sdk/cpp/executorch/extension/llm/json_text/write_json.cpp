@@ -19,7 +19,7 @@ void write_number(yyjson_val* value, std::string& out) {
   std::array<char, 32> digits;
   if (yyjson_is_real(value)) {
     std::snprintf(digits.data(), digits.size(), "%.17g", yyjson_get_real(value));
-    // The decimal point is that of the locale, and may have several characters.
+    // The decimal point depends on the locale, and may have several characters.
     const std::string text = digits.data();
     const size_t begin = text.find_first_not_of("-0123456789");
     const size_t end = std::min(text.find_first_of("0123456789e", begin), text.size());

@@ -21,7 +21,7 @@ class Budget final {
     steps_ = enough ? steps_ - count : 0;
     return enough;
   }
-  /// Charges memory that is about to be taken. False, with nothing charged, if there is not as much left.
+  /// Charges memory that is about to be taken. False, with nothing charged, if less is left.
   bool take(uint64_t bytes) {
     const bool enough = bytes <= bytes_;
     bytes_ -= enough ? bytes : 0;

@@ -76,7 +76,7 @@ StackLimit::StackLimit() {
   const bool known = stack.lowest != nullptr && now >= stack.lowest && now < stack.lowest + stack.size;
   if (known) {
     lowest_ = stack.lowest + std::min(kReserve, stack.size / 4);
-  } else {  // also on the stack of a fiber, which the system does not know
+  } else {  // also on the stack of a fiber, which the system does not report
     const auto address = reinterpret_cast<uintptr_t>(now);
     lowest_ = reinterpret_cast<const char*>(address - std::min<uintptr_t>(address, kUnknownStack));
   }

@@ -11,7 +11,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Samples of sound as bytes, [batch_size, n_channels, n_samples]: one byte a sample is uint8 around 128, two are
+/// Samples of sound as bytes, [batch_size, n_channels, n_samples]: one byte per sample is uint8 around 128, two are
 /// int16, four float32, in the byte order of the machine.
 struct RawAudio {
   std::vector<uint8_t> data;
@@ -19,7 +19,7 @@ struct RawAudio {
   int32_t n_channels = 0;
   int32_t n_samples = 0;
 
-  /// Beyond the original: the samples from -1 to 1, [batch_size, n_samples], channels mixed. InvalidArgument if the
+  /// Not in ExecuTorch: the samples from -1 to 1, [batch_size, n_samples], channels mixed. InvalidArgument if the
   /// number of bytes differs from the sizes.
   runtime::Result<std::vector<float>> samples() const;
 };
@@ -37,7 +37,7 @@ class Audio final : public internal::MediaData {
   int32_t get_n_bins() const { return size(1); }
   int32_t get_n_frames() const { return size(2); }
 
-  /// A view, [batch_size, n_bins, n_frames], or with a dimension of one before. InvalidArgument if the number of
+  /// A view, [batch_size, n_bins, n_frames], or with a leading dimension of 1. InvalidArgument if the number of
   /// elements differs from the shape's.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
     return with_batch ? view({1, get_batch_size(), get_n_bins(), get_n_frames()})

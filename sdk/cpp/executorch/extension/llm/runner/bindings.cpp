@@ -30,7 +30,7 @@ std::string grammar_text(const py::object& grammar) {
 }
 
 void bind_config(py::module_& m) {
-  py::class_<GenerationConfig>(m, "GenerationConfig", "What one generation does.")
+  py::class_<GenerationConfig>(m, "GenerationConfig", "Options of one generation.")
       .def(
           py::init([](bool echo, int32_t max_new_tokens, bool warming, int32_t seq_len, float temperature,
                       int32_t num_bos, int32_t num_eos, bool ignore_eos, int32_t top_k, float top_p, float min_p,
@@ -107,7 +107,7 @@ void bind_config(py::module_& m) {
 }
 
 void bind_stats(py::module_& m) {
-  py::class_<Stats>(m, "Stats", "When the parts of a generation began and ended, in milliseconds, and counts.")
+  py::class_<Stats>(m, "Stats", "Start and end times of the parts of a generation, in milliseconds, and counts.")
       .def_readonly("model_load_start_ms", &Stats::model_load_start_ms)
       .def_readonly("model_load_end_ms", &Stats::model_load_end_ms)
       .def_readonly("inference_start_ms", &Stats::inference_start_ms)
@@ -120,7 +120,7 @@ void bind_stats(py::module_& m) {
       .def_readonly("aggregate_sampling_time_ms", &Stats::aggregate_sampling_time_ms)
       .def_readonly("num_prompt_tokens", &Stats::num_prompt_tokens)
       .def_readonly("num_generated_tokens", &Stats::num_generated_tokens)
-      .def("to_json_string", &stats_to_json_string, "One line, as tools read it after 'PyTorchObserver '.");
+      .def("to_json_string", &stats_to_json_string, "One line of JSON, which tools expect after 'PyTorchObserver '.");
 }
 
 void bind_sampler(py::module_& m) {
@@ -139,7 +139,7 @@ void bind_sampler(py::module_& m) {
             const py::buffer_info info = logits.request();
             if (info.ndim != 1 || info.format != py::format_descriptor<float>::format() ||
                 info.size != self.vocab_size() || info.strides[0] != info.itemsize) {
-              throw py::value_error("expected " + std::to_string(self.vocab_size()) + " logits of float32 in a row");
+              throw py::value_error("expected " + std::to_string(self.vocab_size()) + " adjacent float32 logits");
             }
             return self.sample(static_cast<const float*>(info.ptr));
           },
@@ -172,7 +172,7 @@ std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::s
 }
 
 void bind_llm_runner(py::module_& portable_lib) {
-  py::module_ m = portable_lib.def_submodule("_llm_runner", "Text from language models");
+  py::module_ m = portable_lib.def_submodule("_llm_runner", "Running language models");
   bind_config(m);
   bind_stats(m);
   bind_inputs(m);

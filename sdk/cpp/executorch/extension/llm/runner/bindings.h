@@ -17,10 +17,10 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Adds the submodule _llm_runner: sdk.extension.llm.runner. It is part of _portable_lib, whose kernels and backends
-/// programs run on.
+/// Adds the submodule _llm_runner: sdk.extension.llm.runner. It is part of _portable_lib, which has the kernels and
+/// backends of programs.
 void bind_llm_runner(pybind11::module_& portable_lib);
-/// Parts of it.
+/// Each adds a part of the submodule.
 void bind_inputs(pybind11::module_& m);
 void bind_text_runner(pybind11::module_& m);
 void bind_chat_template(pybind11::module_& m);

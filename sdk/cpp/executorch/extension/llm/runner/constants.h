@@ -15,10 +15,10 @@ inline constexpr auto kVocabSize = "get_vocab_size";
 inline constexpr auto kUseKVCache = "use_kv_cache";
 inline constexpr auto kUseSDPAWithKVCache = "use_sdpa_with_kv_cache";
 
-/// Beyond the original: whether the program keeps state that is not indexed by position, so that it cannot go back.
+/// Not in ExecuTorch: whether the program keeps state that is not indexed by position, so that it cannot go back.
 inline constexpr auto kHasRecurrentState = "has_recurrent_state";
 
-/// Beyond the original: the tokens that mark a picture and sound in a conversation.
+/// Not in ExecuTorch: the tokens that mark a picture and sound in a conversation.
 inline constexpr auto kImageTokenId = "get_image_token_id";
 inline constexpr auto kAudioTokenId = "get_audio_token_id";
 
@@ -28,13 +28,13 @@ inline constexpr auto kAudioEncoderMethod = "audio_encoder";
 inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
 inline constexpr auto kTextModelMethod = "text_decoder";
 
-/// Beyond the original: how a processor turns a picture of any size into tensors, as JSON; see image_preparation.h.
+/// Not in ExecuTorch: how a processor turns a picture of any size into tensors, as JSON; see image_preparation.h.
 inline constexpr auto kImageProcessor = "get_image_processor";
-/// Beyond the original: text_decoder for a picture whose positions all see each other, over the same cache.
+/// Not in ExecuTorch: text_decoder for a picture whose positions all see each other, over the same cache.
 inline constexpr auto kPictureDecoderMethod = "picture_decoder";
-/// Beyond the original: turns uint8 [channels, height, width] into the input of the vision encoder.
+/// Not in ExecuTorch: turns uint8 [channels, height, width] into the input of the vision encoder.
 inline constexpr auto kVisionPreprocessorMethod = "vision_preprocessor";
-/// Beyond the original: turns samples of sound, float32 [samples], into the features that the audio encoder takes.
+/// Not in ExecuTorch: turns samples of sound, float32 [samples], into the features that the audio encoder takes.
 inline constexpr auto kAudioPreprocessorMethod = "audio_preprocessor";
 
 }  // namespace llm

@@ -14,10 +14,10 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// Stands in a conversation for each position of a picture or of sound.
+/// The token at each position of a picture or of sound in a conversation.
 inline constexpr uint64_t kNoToken = UINT64_MAX;
 
-/// The tokens of a conversation: those that the program has seen, which its cache holds in their order, and at most one
+/// The tokens of a conversation: the tokens that the program has seen, which are in its cache in order, and at most one
 /// that it has not seen yet. Functions log the reason before they return an error.
 class Conversation final {
  public:
@@ -48,7 +48,7 @@ class Conversation final {
   uint64_t last_token(const std::vector<uint64_t>& added) const;
   /// The tokens that must be run to append `added`: the pending token, if there is one, and `added`.
   std::vector<uint64_t> unseen(std::vector<uint64_t> added) const;
-  /// Call it when the program has seen the tokens that unseen() returned.
+  /// Must be called when the program has seen the tokens that unseen() returned.
   void add_seen(const std::vector<uint64_t>& tokens);
   /// Adds a token that was generated and that the program has not seen.
   void set_pending(uint64_t token) { pending_ = token; }
@@ -61,10 +61,10 @@ class Conversation final {
   /// Forgets what comes after the first `position` tokens. InvalidArgument beyond the end; NotSupported if the program
   /// keeps state that cannot go back there.
   runtime::Error rewind(int64_t position);
-  /// Call it when a call of the program failed or was stopped. The cache is still valid up to the seen tokens. State
-  /// that is not indexed by position is unknown then, and so is all state after NaN.
+  /// Must be called when a call of the program failed or was stopped. The cache is still valid up to the seen tokens.
+  /// State that is not indexed by position is unknown then, and so is all state after NaN.
   void note_failure(bool found_nan) { needs_new_state_ = has_recurrent_state_ || found_nan; }
-  /// Call it when the program's state is unknown.
+  /// Must be called when the program's state is unknown.
   void invalidate() { needs_new_state_ = true; }
   /// Whether the program must begin with a new state, not only at position 0.
   bool needs_new_state() const { return needs_new_state_ || has_foreign_state_; }
@@ -81,7 +81,7 @@ class Conversation final {
   std::vector<uint64_t> seen_;
   std::optional<uint64_t> pending_;
   bool needs_new_state_ = false;
-  bool has_foreign_state_ = false;  // restore(): it may hold NaN where no token is, which a new cache has nowhere
+  bool has_foreign_state_ = false;  // set by restore(): unlike a new cache, it may hold NaN
 };
 
 }  // namespace internal

@@ -23,7 +23,7 @@ Result<std::vector<uint64_t>> DraftModel::draft(const std::vector<uint64_t>& tok
     return std::vector<uint64_t>();
   }
   const auto end = std::mismatch(seen_.begin(), seen_.end(), tokens.begin(), tokens.end()).first;
-  // The last token is computed again if need be: its logits say what follows.
+  // The last token is computed again if necessary, because its logits predict the next one.
   const auto known = std::min(static_cast<size_t>(end - seen_.begin()), tokens.size() - 1);
   GenerationConfig config;
   config.echo = false;

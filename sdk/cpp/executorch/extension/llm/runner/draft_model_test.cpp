@@ -34,7 +34,7 @@ class DraftTest : public TextLLMRunnerTest {
   FakeDecoder* draft_decoder_ = nullptr;
 };
 
-/// The tokens are those without it, whether the small model is right always, often or never.
+/// The tokens equal those without a draft model, whether it is right always, often or never.
 TEST_F(DraftTest, SameTokensInFewerCalls) {
   const std::string answer = "abcdefghij";
   const FakeDecoder::Next often = [&](const Ids& seen) {
@@ -116,7 +116,7 @@ TEST_F(DraftTest, WhatCannotDraft) {
   EXPECT_EQ(large->generate("ab", greedy(3)), Error::Ok);
 }
 
-/// The small model's context is shorter, and it fails: the answer goes on without it, or says so and is usable again.
+/// When the small model's context ends, the answer continues without it; after its failure the runner is usable again.
 TEST_F(DraftTest, AShorterContextAndAFailure) {
   make_both(spells("abcd"), spells("abcd"), 20);
   ASSERT_EQ(generate("xy", drafting(greedy(60), 4)), Error::Ok);

@@ -26,7 +26,7 @@ namespace llm {
 using pybindings::LogCapture;
 using pybindings::throw_error;
 
-/// Variables come as JSON: Python's json module writes what a conversation is made of.
+/// The variables are JSON, which Python's json module writes.
 void bind_chat_template(py::module_& m) {
   py::class_<ChatTemplate>(m, "ChatTemplate",
                            "The chat template of a model: a conversation as the text that it expects.")
@@ -47,7 +47,7 @@ void bind_chat_template(py::module_& m) {
             variables["add_generation_prompt"] = add_generation_prompt;
             const std::string json = py::module_::import("json")
                                          .attr("dumps")(variables, py::arg("ensure_ascii") = false)
-                                         .attr("encode")("utf-8")  // its error names a character without UTF-8
+                                         .attr("encode")("utf-8")  // its error names a character that UTF-8 lacks
                                          .cast<std::string>();
             const LogCapture capture;
             auto text = self.render(json);
@@ -100,7 +100,7 @@ void bind_engine(py::module_& m) {
                            [&] { return TextLLMEngine::create(model_path, tokenizer); });
            }),
            py::arg("model_path"), py::arg("tokenizer_path") = py::none(),
-           "Without `tokenizer_path`: the tokenizer that lies in the program.")
+           "Without `tokenizer_path`: the tokenizer inside the program.")
       .def("create_session",
            [](TextLLMEngine& self) {
              return unwrap("a session could not be made", [&self] { return self.create_session(); });
@@ -113,7 +113,7 @@ void bind_engine(py::module_& m) {
             return std::make_pair(capacity.max_physical_sessions_without_weight_duplication,
                                   capacity.estimated_bytes_per_session);
           },
-          "Sessions whose weights are those in memory, and the bytes that each needs.");
+          "How many sessions can share the weights in memory, and the estimated bytes of each.");
 }
 
 }  // namespace llm

@@ -24,12 +24,12 @@ class Image : public internal::MediaData {
   int32_t height() const { return size(1); }
   int32_t channels() const { return size(2); }
 
-  /// Whether a model's image processor made it, so that it already has the size that the program takes (beyond the
-  /// original).
+  /// Whether a model's image processor made it, so that it already has the size that the program takes (not in
+  /// ExecuTorch).
   bool is_prepared() const { return is_prepared_; }
   void mark_prepared() { is_prepared_ = true; }
 
-  /// A view, [channels, height, width] or with a batch of one before. InvalidArgument if the data's size differs.
+  /// A view, [channels, height, width] or with a leading batch of 1. InvalidArgument if the data's size differs.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
     return with_batch ? view({1, channels(), height(), width()}) : view({channels(), height(), width()});
   }

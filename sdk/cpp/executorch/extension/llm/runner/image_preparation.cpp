@@ -24,9 +24,9 @@ namespace {
 
 constexpr int64_t kLongestSide = 4096;
 constexpr int64_t kMostTiles = 1024;
-constexpr size_t kLongestText = 4096;  // a tile has one
+constexpr size_t kLongestText = 4096;  // the text of a tile
 
-/// The number under a name, from 1 to `most`; unchanged without one.
+/// Reads the number under a name, from 1 to `most`, into `out`, which is unchanged without the name.
 Error read(yyjson_val* object, const char* name, int64_t most, int32_t& out) {
   yyjson_val* const value = yyjson_obj_get(object, name);
   if (value == nullptr) {
@@ -40,7 +40,7 @@ Error read(yyjson_val* object, const char* name, int64_t most, int32_t& out) {
   return Error::Ok;
 }
 
-/// The text under a name, up to kLongestText bytes; empty without one.
+/// Reads the text under a name, up to kLongestText bytes; unchanged without the name.
 Error read(yyjson_val* object, const char* name, std::string& out) {
   yyjson_val* const value = yyjson_obj_get(object, name);
   ET_CHECK_OR_RETURN_ERROR(value == nullptr || yyjson_is_str(value), InvalidProgram,
@@ -68,7 +68,7 @@ int32_t up_to_multiple(int32_t value, int32_t of) {
   return (value + of - 1) / of * of;
 }
 
-/// The tiles of a picture, at most: to_longest_edge() makes sides even.
+/// The largest number of tiles of a picture; to_longest_edge() makes its sides even.
 int64_t most_tiles(int32_t longest_edge, int32_t tile) {
   const int64_t in_a_row = up_to_multiple(longest_edge + longest_edge % 2, tile) / tile;
   return in_a_row * in_a_row;
@@ -129,8 +129,8 @@ Error ImagePreparation::check() const {
                                  least_pixels_ <= most_pixels_ && width_ == 0 && height_ == 0 && tile_.empty() &&
                                  shortest_edge_ == 0 && longest_edge_ == 0,
                              InvalidProgram,
-                             "method '%s': patches need merge, with units of at most %d pixels, least_pixels, and as "
-                             "many most_pixels or more, without the entries of other pictures",
+                             "method '%s': patches need merge (units of at most %d pixels), least_pixels, and at "
+                             "least as many most_pixels, and exclude the entries of whole pictures",
                              kImageProcessor, static_cast<int>(kLongestSide));
     return Error::Ok;
   }
@@ -147,14 +147,14 @@ Error ImagePreparation::check() const {
                            static_cast<long long>(kMostTiles));
   const int32_t longest = up_to_multiple(longest_edge_ + longest_edge_ % 2, width_);
   ET_CHECK_OR_RETURN_ERROR(tile_.empty() || longest <= kLongestSide, InvalidProgram,
-                           "method '%s': tiles of width %d make sides of up to %d of a longest_edge of %d; expected at "
+                           "method '%s': tiles of width %d round sides up to %d for a longest_edge of %d; expected at "
                            "most %d",
                            kImageProcessor, static_cast<int>(width_), static_cast<int>(longest),
                            static_cast<int>(longest_edge_), static_cast<int>(kLongestSide));
   return Error::Ok;
 }
 
-/// Both sides at multiples of a unit's, so that the picture has a number of pixels within the bounds.
+/// Scales both sides to multiples of a unit's, so that the picture has a number of pixels within the bounds.
 Result<Image> ImagePreparation::to_units(const Image& image) const {
   const int32_t longer = std::max(image.width(), image.height());
   const int32_t shorter = std::min(image.width(), image.height());
@@ -197,7 +197,7 @@ Result<Image> ImagePreparation::to_longest_edge(const Image& image) const {
   return resized(image, std::max(width, 1), std::max(height, 1), resample_);
 }
 
-/// The sides at multiples of a tile's.
+/// Scales the sides to multiples of a tile's.
 Result<Image> ImagePreparation::to_multiple(const Image& image) const {
   const double ratio = static_cast<double>(image.width()) / image.height();
   int32_t width = up_to_multiple(image.width(), width_);

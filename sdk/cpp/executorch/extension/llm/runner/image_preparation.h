@@ -21,7 +21,7 @@ namespace internal {
 class ImagePreparation {
  public:
   struct Prepared {
-    std::string text;           // has token() once for each of the pictures, in their order
+    std::string text;           // contains token() once for each picture, in order
     std::vector<Image> images;  // of the size that the program takes
   };
 

@@ -84,7 +84,7 @@ TEST_F(ImagePreparationTest, PicturesThatCannotBeScaled) {
   EXPECT_EQ(shortest->prepare(Image()).error(), Error::InvalidArgument);
 }
 
-/// Before memory is taken: a small picture does not become a large one.
+/// The limit applies before memory is allocated: a small picture cannot become a huge one.
 TEST_F(ImagePreparationTest, ScaledPicturesHaveALimit) {
   EXPECT_EQ(resized(picture(1, 1, 1), 4097, 4096, Resample::kBilinear).error(), Error::InvalidArgument);
   EXPECT_EQ(resized(picture(1, 16384, 1), 4096, 16, Resample::kBilinear).error(), Error::InvalidArgument);
@@ -116,7 +116,7 @@ TEST_F(ImagePreparationTest, CutsIntoTiles) {
     EXPECT_EQ(image.height(), 4);
     EXPECT_EQ(image.channels(), 3);
   }
-  // The program that says so takes no larger ones.
+  // A picture that is scaled to a single tile is not cut.
   const auto small =
       ImagePreparation::parse(R"json({"width": 8, "height": 8, "longest_edge": 8, "token": "t", "tile": "-",
     "before": "(", "after": ")"
@@ -148,7 +148,7 @@ TEST_F(ImagePreparationTest, ScalesToUnitsOfPatches) {
   EXPECT_EQ(made->whole(picture(201, 1, 1)).error(), Error::InvalidArgument);
 }
 
-/// Qwen2-VL's numbers. A strip is scaled once: its sides are then in a ratio that the processor does not take.
+/// Qwen2-VL's numbers. A strip is scaled only once, because the processor rejects the ratio of the scaled sides.
 TEST_F(ImagePreparationTest, StripsOfPatches) {
   const auto made = ImagePreparation::parse(
       R"json({"token": "t", "patch": 14, "merge": 2, "least_pixels": 3136, "most_pixels": 12845056})json");
@@ -160,7 +160,7 @@ TEST_F(ImagePreparationTest, StripsOfPatches) {
   EXPECT_EQ(strip.height(), 28);
   EXPECT_TRUE(strip.is_prepared());
   EXPECT_FALSE(picture(28, 28, 3).is_prepared());
-  // With a bound of 128 units, the processor makes 156 x 1 units of it.
+  // Although the bound is 128 units, the processor scales it to 156 x 1 units.
   const auto bounded = ImagePreparation::parse(
       R"json({"token": "t", "patch": 14, "merge": 2, "least_pixels": 3136, "most_pixels": 100352})json");
   ASSERT_TRUE(bounded.ok());
@@ -168,7 +168,7 @@ TEST_F(ImagePreparationTest, StripsOfPatches) {
   EXPECT_TRUE(bounded->prepare(picture(3500, 20, 3)).ok());  // 125 x 1 units
 }
 
-/// A program may come from others.
+/// Descriptions in untrusted programs are checked.
 TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
   for (const char* const json :
        {"",
@@ -199,7 +199,7 @@ TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
   }
 }
 
-/// A short description does not make work without end.
+/// A short description cannot cause unlimited work.
 TEST_F(ImagePreparationTest, LimitsOfDescriptions) {
   const auto tiles = [](int side, int longest) {
     const std::string length = std::to_string(side);
@@ -210,7 +210,7 @@ TEST_F(ImagePreparationTest, LimitsOfDescriptions) {
   ASSERT_TRUE(most.ok());
   const auto prepared = most->prepare(picture(9, 9, 1));
   ASSERT_TRUE(prepared.ok());
-  EXPECT_EQ(prepared->images.size(), 1025U);  // and the whole
+  EXPECT_EQ(prepared->images.size(), 1025U);  // and the whole picture
   EXPECT_EQ(tiles(4, 129).error(), Error::InvalidProgram);
   EXPECT_EQ(tiles(1, 4096).error(), Error::InvalidProgram);
   EXPECT_TRUE(tiles(512, 2048).ok());  // SmolVLM

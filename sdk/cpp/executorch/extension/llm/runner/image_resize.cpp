@@ -19,7 +19,7 @@ using runtime::Result;
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int kFractionBits = 22;  // of weights: with 8 bits of a pixel and 2 of a sum, they fill an int32
+constexpr int kFractionBits = 22;  // of a weight: with 8 bits of a pixel and 2 of the sum, 32 bits
 constexpr int64_t kMostPixels = int64_t{4096} * 4096;
 
 double sinc(double x) {
@@ -60,7 +60,7 @@ double weight_of(Resample resample, double x) {
 struct Taps {
   int32_t first;
   int32_t count;
-  size_t at;  // in the weights of all pixels
+  size_t at;  // offset in the weights of all pixels
 };
 
 struct Filter {
@@ -98,7 +98,7 @@ uint8_t rounded(int32_t sum) {
   return static_cast<uint8_t>(std::clamp(sum >> kFractionBits, 0, 255));
 }
 
-/// `rows` rows of `from` pixels become rows of as many as the filter makes.
+/// Resamples `rows` rows of `from` pixels to the number of pixels of the filter.
 std::vector<uint8_t> scaled_rows(const std::vector<uint8_t>& in, size_t rows, size_t from, const Filter& filter) {
   std::vector<uint8_t> out(rows * filter.taps.size());
   uint8_t* next = out.data();
@@ -115,7 +115,7 @@ std::vector<uint8_t> scaled_rows(const std::vector<uint8_t>& in, size_t rows, si
   return out;
 }
 
-/// Planes of `from` rows of `width` pixels become planes of as many rows as the filter makes.
+/// Resamples planes of `from` rows of `width` pixels to the number of rows of the filter.
 std::vector<uint8_t> scaled_columns(const std::vector<uint8_t>& in, size_t planes, size_t from, size_t width,
                                     const Filter& filter) {
   std::vector<uint8_t> out(planes * filter.taps.size() * width);

@@ -14,10 +14,10 @@ namespace internal {
 /// Filters, with the numbers that they have in Pillow and in the settings of image processors.
 enum class Resample : uint8_t { kLanczos = 1, kBilinear = 2, kBicubic = 3 };
 
-/// A picture of uint8 at another size, as Pillow 13 scales it, bit for bit: rows and columns one after the other, each
-/// a sum over the filter, which is widened where the picture shrinks. InvalidArgument, after a log line, for a picture
-/// that is not uint8, whose data does not fill its size, or that is empty, and for a result of more than 4096 x 4096
-/// pixels. Next to the picture, it takes at most the memory of two results, or of one and of the picture.
+/// A picture of uint8 at another size, as Pillow 13 scales it, bit for bit: one direction after the other, each pixel a
+/// weighted sum over the filter, which is wider where the picture shrinks. InvalidArgument, after a log line, for a
+/// picture that is not uint8, is empty or has data that do not fill its size, and for a result of more than 4096 x 4096
+/// pixels. Apart from the picture, needs the memory of two results at most, or of a result and the picture.
 runtime::Result<Image> resized(const Image& image, int32_t width, int32_t height, Resample resample);
 
 /// Cuts a part out of a picture of uint8. Pixels outside of the picture are 0.

@@ -26,7 +26,7 @@ bool is_float(const py::buffer_info& info) {
   return info.format == py::format_descriptor<float>::format();
 }
 
-/// A contiguous array of three dimensions of uint8 or float32, as an Image or Audio of its sizes in the given order.
+/// Converts a contiguous array of three dimensions, uint8 or float32, to an Image or Audio; `order` permutes its sizes.
 template <typename Media>
 Media media_of(const py::buffer& array, const char* expected, const size_t (&order)[3]) {
   const py::buffer_info info = array.request();
@@ -218,7 +218,7 @@ void bind_inputs(py::module_& m) {
         return std::make_pair(py::array_t<float>(static_cast<py::ssize_t>(sound.samples.size()), sound.samples.data()),
                               sound.sample_rate);
       },
-      py::arg("path"), "The samples of a WAV file from -1 to 1, its channels mixed, and their number a second.");
+      py::arg("path"), "The samples of a WAV file from -1 to 1, its channels mixed, and the sampling rate.");
 }
 
 }  // namespace llm

@@ -21,7 +21,7 @@ namespace llm {
 
 /// The options of one generation.
 struct GenerationConfig {
-  /// Whether the token callback gets the prompt first.
+  /// Whether the token callback receives the prompt first.
   bool echo = true;
   /// The grammar that the answer follows, from its first character to its last, unless a limit cuts the answer. "" for
   /// any answer.
@@ -33,10 +33,10 @@ struct GenerationConfig {
   bool ignore_eos = false;
   /// The most tokens to generate; -1: until the context is full.
   int32_t max_new_tokens = -1;
-  /// Whether this run only warms up: the callbacks get nothing.
+  /// Whether this run only warms up: the callbacks are not called.
   bool warming = false;
-  /// Tokens of the prompt and of the answer together, without earlier turns; -1 for as many as the context has room
-  /// for.
+  /// Tokens of the prompt and of the answer together, without earlier turns; -1: as many as fit into the
+  /// context.
   int32_t seq_len = -1;
   /// 0 takes the likeliest token; see Sampler.
   float temperature = 0.8f;
@@ -44,7 +44,7 @@ struct GenerationConfig {
   int32_t num_bos = 0;
   int32_t num_eos = 0;
 
-  // Beyond the original. See SamplingOptions for the ranges.
+  // Not in ExecuTorch. See SamplingOptions for the ranges.
   int32_t top_k = 0;
   float top_p = kTopp;
   float min_p = 0.0f;

@@ -44,7 +44,7 @@ Result<std::vector<int64_t>> numbers_of(Module& module, const std::string& metho
       numbers.insert(numbers.end(), tensor.const_data_ptr<int64_t>(),
                      tensor.const_data_ptr<int64_t>() + tensor.numel());
     } else {
-      ET_LOG(Error, "method '%s' returns something else than whole numbers", method.c_str());
+      ET_LOG(Error, "method '%s' does not return integers", method.c_str());
       return Error::InvalidProgram;
     }
   }
@@ -62,7 +62,7 @@ std::string name_in(const std::unordered_set<std::string>& methods, const std::s
   return methods.count(bare) > 0 ? bare : "";
 }
 
-/// Sizes of an input of the method, at most. Does not load the method, as Module::method_meta() does.
+/// The largest sizes of an input of the method. Does not load the method, unlike Module::method_meta().
 Result<std::vector<int64_t>> input_sizes(Module& module, const std::string& method, size_t input) {
   ET_CHECK_OK_OR_RETURN_ERROR(module.load());
   ET_ASSIGN_OR_RETURN(meta, module.program()->method_meta(method.c_str()));
@@ -75,7 +75,7 @@ Result<const runtime::NamedDataMap*> named_data(Module& module) {
   return module.program()->get_named_data_map();
 }
 
-/// Whether both are there; logs which is not.
+/// Whether both exist; logs which one is missing.
 bool check_parts(const std::unique_ptr<Module>& module, const std::unique_ptr<::tokenizers::Tokenizer>& tokenizer) {
   if (module && tokenizer && tokenizer->is_loaded()) {
     return true;
@@ -275,7 +275,7 @@ std::unique_ptr<MultimodalRunner> create_multimodal_runner(const std::string& mo
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module, float temperature,
                                                       const std::string& method_name) {
   if (!module) {
-    ET_LOG(Error, "there is no module: null was passed");
+    ET_LOG(Error, "expected a module, found null");
     return nullptr;
   }
   auto tokenizer = load_embedded_tokenizer(*module);

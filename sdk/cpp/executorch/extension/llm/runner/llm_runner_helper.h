@@ -22,15 +22,15 @@ namespace llm {
 class MultimodalRunner;
 class TextLLMRunner;
 
-/// The tokenizer in a file, whose content says of which format it is: a `tokenizer.json` of Hugging Face (or the folder
-/// with one), a file of tiktoken, a model of SentencePiece, or a `tokenizer.bin` of llama2.c. The other arguments are
-/// for tiktoken: `special_tokens` and `pattern` (default: those of Llama 3), and the positions of the tokens that begin
-/// and end a sequence among the special ones. Null on failure: tokenizers::last_error_message() says why.
+/// The tokenizer in a file, whose content determines the format: a `tokenizer.json` of Hugging Face (or the folder with
+/// one), a file of tiktoken, a model of SentencePiece, or a `tokenizer.bin` of llama2.c. The other arguments are for
+/// tiktoken: `special_tokens` and `pattern` (default: those of Llama 3), and the positions of the tokens that begin and
+/// end a sequence among the special ones. Null on failure: tokenizers::last_error_message() says why.
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
     const std::string& tokenizer_path, std::unique_ptr<std::vector<std::string>> special_tokens = nullptr,
     std::optional<std::string> pattern = std::nullopt, size_t bos_token_index = 0, size_t eos_token_index = 1);
 
-/// The tokenizer and the chat template that lie in a program (`export.embed_tokenizer`). `module` must outlive the
+/// The tokenizer and the chat template inside a program (`export.embed_tokenizer`). `module` must outlive the
 /// tokenizer: create_text_llm_runner() takes both. NotFound if the program has none, InvalidExternalData if the
 /// tokenizer cannot be used, and the errors of loading a program.
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(Module& module);

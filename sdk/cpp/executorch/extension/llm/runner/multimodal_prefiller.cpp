@@ -38,7 +38,7 @@ std::string text_of(const Sizes& sizes) {
 
 struct InputMeta {
   ScalarType type;
-  Sizes sizes;  // at most
+  Sizes sizes;  // the upper bounds
 };
 
 Result<InputMeta> first_input(Module& module, const std::string& method) {
@@ -51,8 +51,8 @@ Sizes sizes_of(const Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
-/// `tensor` in the dtype that the method takes. Floats are rounded; whole numbers and floats are never exchanged,
-/// because they have other ranges.
+/// `tensor` in the dtype that the method takes. Floats are rounded; integers are not converted to floats or back,
+/// because their ranges differ.
 Result<TensorPtr> in_dtype_of(const TensorPtr& tensor, const InputMeta& expected, const std::string& method) {
   const ScalarType type = tensor->scalar_type();
   if (type == expected.type) {
@@ -119,7 +119,7 @@ TensorPtr part_of(const TensorPtr& tensor, size_t dim, int64_t first, int64_t co
 MultimodalPrefiller::MultimodalPrefiller(Module* module, MultimodalDecoderRunner* decoder_runner, Tokenizer* tokenizer,
                                          IOManager* io_manager)
     : module_(module), decoder_runner_(decoder_runner), tokenizer_(tokenizer) {
-  (void)io_manager;  // the decoder runner's
+  (void)io_manager;  // decoder_runner uses it
 }
 
 Result<bool> MultimodalPrefiller::has_method(const std::string& name) const {
@@ -198,7 +198,7 @@ Result<MultimodalPrefiller::Encoded> MultimodalPrefiller::encode_patches(const I
   ET_CHECK_OR_RETURN_ERROR(preparation && preparation->patch() > 0, InvalidProgram,
                            "method '%s' takes patches; expected a method '%s' that describes them", method.c_str(),
                            kImageProcessor);
-  // The processor's steps are not for a picture that they made: they would change it again.
+  // A picture that the processor has prepared must not be prepared again.
   const bool is_raw = image.is_uint8() && !image.is_prepared();
   ET_ASSIGN_OR_RETURN(scaled, is_raw ? preparation->whole(image) : Result<Image>(image));
   ET_ASSIGN_OR_RETURN(cut, internal::patches_of(scaled, preparation->patch(), preparation->merge()));

@@ -26,17 +26,17 @@ using tokenizers::Tokenizer;
 /// Gives inputs of any type to a program. Methods:
 ///
 ///   vision_encoder      a picture, [channels, height, width] or with a batch of one, to embeddings; or its patches,
-///                       [patches, channels, side, side], and the rows and columns of their units, int64 [2] (beyond
-///                       the original)
-///   vision_preprocessor a picture or patches of uint8 to what vision_encoder takes (beyond the original)
+///                       [patches, channels, side, side], and the rows and columns of their units, int64 [2] (not in
+///                       ExecuTorch)
+///   vision_preprocessor a picture or patches of uint8 to what vision_encoder takes (not in ExecuTorch)
 ///   audio_encoder       features, [batch, bins, frames], to embeddings; if its batch is smaller than that of the
 ///                       features, it is called for one part after another
-///   audio_preprocessor  samples, float32 [samples], to features (beyond the original)
+///   audio_preprocessor  samples, float32 [samples], to features (not in ExecuTorch)
 ///   token_embedding     tokens, int64 [1, tokens], to embeddings
 ///   text_decoder        embeddings and the position of the first of them to logits
-///   picture_decoder     the same for all of a picture, whose positions see each other, or, with int64 [3], for the
-///                       positions of a picture that begins at the first number and has so many rows and columns
-///                       (beyond the original)
+///   picture_decoder     the same for a whole picture, whose positions attend to each other; with int64 [3],
+///                       the inputs are the first position and the numbers of rows and columns
+///                       (not in ExecuTorch)
 ///
 /// Embeddings are tensors whose last dimension is the decoder's; their rows take consecutive positions.
 class MultimodalPrefiller {
@@ -46,27 +46,27 @@ class MultimodalPrefiller {
                                IOManager* io_manager);
   virtual ~MultimodalPrefiller() = default;
 
-  /// Runs the program for an input from the position `start_pos`, which becomes the one after the last that the program
-  /// has seen. `bos` and `eos`: tokens around a text. Returns the likeliest next token. Errors: those of encode() and
-  /// of the program.
+  /// Runs the program for an input from the position `start_pos`, which is set to the position after the last one that
+  /// the program has processed. `bos` and `eos`: tokens around a text. Returns the likeliest next token. Errors: those
+  /// of encode() and of the program.
   virtual Result<uint64_t> prefill(const MultimodalInput& input, int64_t& start_pos, int32_t bos = 0, int32_t eos = 0);
 
   /// Loads the decoder and the encoders that the program has.
   virtual Error load();
   virtual bool is_method_loaded();
 
-  // Beyond the original: prefill() in two steps.
+  // Not in ExecuTorch: prefill() in two steps.
 
   struct Encoded {
     TensorPtr embeddings;  // [1, positions, dim]
     bool is_picture = false;
-    int32_t rows = 0;  // of the positions of a picture, where the model distinguishes them
+    int32_t rows = 0;  // rows of positions of a picture, if the model uses them
     int32_t columns = 0;
   };
   /// The embeddings of a picture or of sound. NotSupported if the program lacks the method; InvalidArgument, after a
-  /// log line that says what the method takes, for another size or dtype. A picture of uint8 of another size is scaled
-  /// as the model's processor does, where the program says how, but not cut into tiles; one of prompt_of() is not
-  /// scaled again.
+  /// log line that says what the method takes, for another size or dtype. If the program says how, a picture of uint8
+  /// of another size is scaled like the model's processor does, but not cut into tiles. Pictures of prompt_of() are
+  /// scaled already.
   Result<Encoded> encode(const MultimodalInput& input);
   /// Runs the decoder for embeddings, in as many calls as it needs. Returns the logits that follow, see
   /// TextDecoderRunner::step().

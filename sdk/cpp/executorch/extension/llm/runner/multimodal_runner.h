@@ -31,11 +31,11 @@ class MultimodalRunner : public TextLLMRunner {
   ~MultimodalRunner() override = default;
 
   /// The parts of a prompt with pictures of any size, as the processor of transformers makes them: pictures are scaled
-  /// and, where the model does so, cut into tiles; the texts around them are added. Each picture takes the next place
-  /// that a chat template has left for one in `text`; without places, pictures come first. `num_bos`: tokens before the
-  /// text, 0 where the template has them. NotSupported, after a log line, if the program does not say what its
-  /// processor does; InvalidArgument for another number of places, and for pictures that cannot be scaled; InvalidState
-  /// if a generation is running.
+  /// and, where the model does so, cut into tiles; the texts around them are added. Each picture replaces the next
+  /// placeholder that a chat template has written to `text`; without placeholders, pictures come first. `num_bos`:
+  /// tokens before the text, 0 where the template has them. NotSupported, after a log line, if the program does not
+  /// describe its processor; InvalidArgument for another number of placeholders, and for pictures that cannot be
+  /// scaled; InvalidState if a generation is running.
   runtime::Result<std::vector<MultimodalInput>> prompt_of(const std::string& text, const std::vector<Image>& images,
                                                           int32_t num_bos = 0);
 
@@ -55,7 +55,7 @@ class MultimodalRunner : public TextLLMRunner {
                    std::unique_ptr<TextTokenGenerator>&& text_token_generator, std::unique_ptr<Stats>&& stats);
 
   std::unique_ptr<MultimodalPrefiller> multimodal_prefiller_;
-  std::deque<MultimodalPrefiller::Encoded> media_;  // what the prompt at work has, in its order
+  std::deque<MultimodalPrefiller::Encoded> media_;  // pictures and sound of the current prompt, in order
 };
 
 }  // namespace llm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of tests/data/make_multimodal.py: what is expected comes from transformers.
+// Programs of tests/data/make_multimodal.py: the expected values come from transformers.
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
   EXPECT_EQ(*next, wanted.tokens.front());
   ASSERT_EQ(runner_->generate("", greedy(8)), Error::Ok);
   EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
-  // A prompt may begin or end with the picture: the same as its embeddings alone.
+  // A prompt may consist of a picture only.
   runner_->reset();
   ASSERT_EQ(runner_->generate(std::vector<MultimodalInput>{media()}, greedy(2)), Error::Ok);
   EXPECT_EQ(runner_->position(), 2 + positions());
@@ -195,7 +195,7 @@ TEST_P(MultimodalRunnerTest, OneCallAtATime) {
   EXPECT_EQ(runner_->prompt_of("ab", {}).ok(), sees());
 }
 
-/// The original echoes the texts of a prompt.
+/// As in ExecuTorch, the texts of a prompt are echoed.
 TEST_P(MultimodalRunnerTest, Echo) {
   GenerationConfig config = greedy(1);
   config.echo = true;
@@ -204,7 +204,7 @@ TEST_P(MultimodalRunnerTest, Echo) {
   EXPECT_EQ(text.substr(0, 4), "abcd");
 }
 
-/// What applications call as they do with the original: decode() runs the decoder that the object was made for.
+/// The calls of an application written for ExecuTorch: decode() runs the decoder that the object was made for.
 TEST_P(MultimodalRunnerTest, DecodesEmbeddings) {
   Module module(program(GetParam()));
   IOManager io_manager(module);
@@ -227,7 +227,7 @@ TEST_P(MultimodalRunnerTest, DecodesEmbeddings) {
   EXPECT_EQ(decoder.decode(executorch::runtime::EValue(int64_t{1}), 0).error(), Error::InvalidArgument);
 }
 
-/// What fails leaves the conversation as it was.
+/// A failed call does not change the conversation.
 TEST_P(MultimodalRunnerTest, InputsThatCannotBeUsed) {
   ASSERT_TRUE(runner_->prefill(prompt()).ok());
   const int64_t before = runner_->position();

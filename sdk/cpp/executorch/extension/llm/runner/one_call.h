@@ -13,7 +13,7 @@ namespace internal {
 /// Reserves an object for one call. ok() is false, after a log line, if another call is using it.
 class OneCall final {
  public:
-  /// `problem`: what is logged if another call is using the object.
+  /// `problem`: the message if another call is using the object.
   explicit OneCall(std::atomic<bool>& busy,
                    const char* problem = "a generation is running: wait for its end, or call stop()")
       : busy_(busy), ok_(!busy.exchange(true)) {

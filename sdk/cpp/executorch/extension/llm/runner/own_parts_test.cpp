@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An application's own tokenizer and its own way to choose tokens, with the public headers alone. The program is that
-// of tests/data/make_language_model.py; what is expected comes from its logits, read here without the runner.
+// An application's own tokenizer and its own way to choose tokens, with the public headers alone. The program is made
+// by tests/data/make_language_model.py; expected tokens come from its logits, which this file reads without the runner.
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/llm/sampler/logit_processor.h>
 #include <executorch/extension/module/module.h>
@@ -30,7 +30,7 @@ namespace llm = executorch::extension::llm;
 constexpr int kLetters = 95;
 constexpr const char* kPrompt = "Once upon a time";
 
-/// A letter of ASCII is a token; the text comes out in small letters.
+/// A letter of ASCII is a token; decoding gives lower-case letters.
 class SmallLetters final : public tokenizers::Tokenizer {
  public:
   SmallLetters() {
@@ -100,7 +100,7 @@ std::string expected(int count) {
   return text;
 }
 
-/// LE-25: a tokenizer and a sampler of one's own.
+/// LE-25: an application's tokenizer and sampler.
 TEST(OwnPartsTest, TokenizerAndSamplerOfTheApplicationLE25) {
   auto runner = llm::create_text_llm_runner(LANGUAGE_MODEL, std::make_unique<SmallLetters>());
   ASSERT_NE(runner, nullptr);

@@ -15,7 +15,7 @@ namespace internal {
 /// The patches of a picture. Units of patches follow each other row by row, and each becomes one position.
 struct PicturePatches {
   TensorPtr patches;  // [patches, channels, side, side] of the picture's dtype
-  int32_t rows;       // of units
+  int32_t rows;       // rows of units
   int32_t columns;
 };
 

@@ -26,7 +26,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// The text with what a processor puts in the places of pictures, and the pictures of its tokens.
+/// Replaces the placeholders in the text as the processor does, and prepares the pictures.
 Result<ImagePreparation::Prepared> with_pictures(const std::string& text, const std::vector<Image>& images,
                                                  const ImagePreparation& preparation) {
   const std::string& place = preparation.place();

@@ -24,7 +24,7 @@ std::vector<uint64_t> look_up(const std::vector<uint64_t>& tokens, size_t most) 
         std::find(tokens.end() - static_cast<std::ptrdiff_t>(length), tokens.end(), kNoToken) != tokens.end()) {
       continue;
     }
-    for (size_t end = count - 1; end >= length; end--) {  // the place where what may follow begins
+    for (size_t end = count - 1; end >= length; end--) {  // where the guessed tokens begin
       const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(end - length);
       if (std::equal(first, first + static_cast<std::ptrdiff_t>(length),
                      tokens.end() - static_cast<std::ptrdiff_t>(length))) {

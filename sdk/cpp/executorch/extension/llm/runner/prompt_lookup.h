@@ -10,8 +10,8 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// Guesses the tokens that follow `tokens`. Finds the latest earlier place of the last three tokens, or else of the
-/// last two, and returns the `most` tokens after it. If `tokens` ends first, the result repeats from that place; a
+/// Guesses the tokens that follow `tokens`. Finds the latest earlier occurrence of the last three tokens, or else of
+/// the last two, and returns the `most` tokens after it. If `tokens` ends first, the result repeats from there; a
 /// picture or sound ends it early. Empty if the last two tokens did not occur before.
 std::vector<uint64_t> look_up(const std::vector<uint64_t>& tokens, size_t most);
 

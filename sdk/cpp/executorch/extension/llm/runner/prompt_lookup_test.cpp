@@ -42,7 +42,7 @@ class PromptLookupTest : public TextLLMRunnerTest {
   }
 };
 
-/// The tokens are those without it; the calls are fewer.
+/// The tokens equal those without look-up, with fewer calls.
 TEST_F(PromptLookupTest, SameTokensInFewerCalls) {
   const std::string answers[] = {"abcabdabcabe", "aaaaaaaaab", "abcdefghijkl", std::string("abcabcab\0x", 10)};
   for (const std::string& answer : answers) {
@@ -65,7 +65,7 @@ TEST_F(PromptLookupTest, SameTokensInFewerCalls) {
           if (temperature == 0.0F && count == 97 && tokens == 7 && answer == "aaaaaaaaab") {
             EXPECT_LE(decoder_->calls.size(), calls / 2);
           }
-          // The conversation goes on as without it.
+          // The conversation continues as without look-up.
           ASSERT_EQ(generate("q", greedy(3)), Error::Ok);
           EXPECT_EQ(decoder_->seen.size(), static_cast<size_t>(runner_->position()) - 1 +
                                                (runner_->generated_tokens().back() == kEos ? 1 : 0));

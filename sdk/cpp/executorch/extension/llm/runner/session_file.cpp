@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session file: magic, digest of the program, conversation, named buffers as blocks with a bit each that says whether
-// it has other bytes than zeros, SHA-256 of all before it. Integers have the machine's byte order, as the buffers do.
+// A session file: magic, digest of the program, conversation, named buffers in blocks, each with a bit that marks bytes
+// other than zero, and the SHA-256 of everything before it. Integers have the machine's byte order, as the buffers do.
 #include <executorch/extension/llm/runner/session_file.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Result<std::vector<Buffer>> buffers_of(Module& module, const std::string& name) 
     buffers.push_back({attribute, static_cast<uint8_t*>(const_cast<void*>(tensor.const_data_ptr())), tensor.nbytes()});
   }
   ET_CHECK_OR_RETURN_ERROR(!buffers.empty(), NotSupported,
-                           "the program does not name its state, so that a session cannot be saved: export it with "
+                           "the program does not name its state, so a session cannot be saved: export it with "
                            "this version, and with a backend that leaves the cache to the program");
   return buffers;
 }
@@ -61,7 +61,7 @@ Result<Sha256> digest_of(Module& module) {
   Data found = map.ok() ? (*map)->get_data(kProgramDigestKey) : Data(map.error());
   Sha256 digest{};
   ET_CHECK_OR_RETURN_ERROR(found.ok() && found->size() == digest.size(), NotSupported,
-                           "the program does not say which it is, so that a session cannot be bound to it: export it "
+                           "the program has no identity that a session can be bound to: export it "
                            "with this version");
   std::memcpy(digest.data(), found->data(), digest.size());
   return digest;
@@ -177,7 +177,7 @@ Error check_file(const std::string& path, const std::vector<uint8_t>& data) {
   const size_t end = is_long_enough ? data.size() - sizeof(Sha256) : 0;
   ET_CHECK_OR_RETURN_ERROR(
       is_long_enough && std::memcmp(sha256(data.data(), end).data(), data.data() + end, sizeof(Sha256)) == 0,
-      InvalidExternalData, "%s is cut or was changed: its hash is not that of its %zu bytes", path.c_str(),
+      InvalidExternalData, "%s is truncated or was changed: its hash does not match its %zu bytes", path.c_str(),
       data.size());
   return Error::Ok;
 }
@@ -225,7 +225,7 @@ Result<SessionState> read_session(const std::string& path, Module& module, const
   ET_CHECK_OK_OR_RETURN_ERROR(conversation.check_restorable(state.seen, state.pending, state.next));
   bool fits = reader.number() == buffers.size();
   const Reader first = reader;
-  for (const bool copies : {false, true}) {  // nothing is changed before everything is known to fit
+  for (const bool copies : {false, true}) {  // the state changes only after everything has been checked
     reader = first;
     for (const Buffer& buffer : buffers) {
       fits = fits && reader.text() == buffer.name && reader.number() == buffer.size;

@@ -16,7 +16,7 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// The name of the data in a program that says which program it is: 32 bytes, the SHA-256 of its weights and settings.
+/// The name of the data in a program that identifies it: 32 bytes, the SHA-256 of its weights and settings.
 inline constexpr const char* kProgramDigestKey = "program_digest";
 
 /// A conversation, without the program's state.
@@ -28,14 +28,14 @@ struct SessionState {
 };
 
 /// Writes a conversation and the mutable state of the method `method` to a file, which only its user can read. The file
-/// is replaced as a whole, or stays as it was. Blocks of zeros take no space. Errors, after a log line: NotSupported if
-/// the program says neither which it is nor where its state lies; AccessFailed if the file cannot be written.
+/// is replaced as a whole or not at all. Blocks of zeros take no space. Errors, after a log line: NotSupported if the
+/// program does not identify itself or its state; AccessFailed if the file cannot be written.
 runtime::Error write_session(const std::string& path, Module& module, const std::string& method,
                              const SessionState& state);
 
 /// Reads such a file and gives the method its state. Errors, after a log line: AccessFailed if the file cannot be read;
 /// InvalidExternalData if it is cut or was changed; InvalidArgument if it belongs to another program; NotSupported as
-/// above; those of `conversation` for tokens that it cannot have. Then the method's state is as before.
+/// above; those of `conversation` for invalid tokens. After an error the method's state is unchanged.
 runtime::Result<SessionState> read_session(const std::string& path, Module& module, const std::string& method,
                                            const Conversation& conversation);
 

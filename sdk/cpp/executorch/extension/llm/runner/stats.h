@@ -13,7 +13,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// When the parts of a generation began and ended, in milliseconds since the epoch, and what was counted.
+/// Start and end times of the parts of a generation, in milliseconds since the epoch, and counts.
 struct Stats {
   const long SCALING_FACTOR_UNITS_PER_SECOND = 1000;
   /// The time of loading the program and its method; both 0 if they were loaded before.

@@ -19,7 +19,7 @@ using runtime::Result;
 
 namespace {
 
-/// Lets a flag end the method's run while this exists.
+/// While this object exists, a flag can end a run of the method.
 class Interruptible final {
  public:
   Interruptible(Method& method, const std::atomic<Error>& interrupt) : method_(method) {
@@ -86,7 +86,7 @@ Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, i
   }
   ET_ASSIGN_OR_RETURN(position, populate_start_pos_or_cache_position(module_, start_pos, positions_,
                                                                      static_cast<int>(count), method_name.c_str()));
-  // An IO manager knows methods that take tokens and their position.
+  // An IO manager supports only methods that take tokens and their position.
   ET_ASSIGN_OR_RETURN(inputs, more.empty() ? io_manager_->prepare_decode(input, position, method_name)
                                            : Result<std::vector<EValue>>(std::vector<EValue>{*input, *position}));
   inputs.insert(inputs.end(), more.begin(), more.end());
@@ -114,7 +114,7 @@ Result<Tensor> TextDecoderRunner::step_padded(const TensorPtr& input) {
       " tokens. Export it with debug.generate_full_logits=true, with model.enable_dynamic_shape=true, or "
       "with a cache",
       static_length_, length);
-  // Tokens attend to those before them only: what follows does not change the first rows.
+  // Tokens attend only to earlier tokens, so the padding does not change the first rows.
   view_ = from_blob(const_cast<void*>(logits.const_data_ptr()),
                     {1, static_cast<SizesType>(length), static_cast<SizesType>(logits.size(2))}, logits.scalar_type());
   return *view_;

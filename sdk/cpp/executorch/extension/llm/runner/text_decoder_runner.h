@@ -22,8 +22,8 @@ namespace llm {
 /// Runs a program's method for tokens, and samples from its logits. Not thread-safe, except for interrupt().
 class TextDecoderRunner {
  public:
-  /// `module` and `io_manager` must outlive this. `sampler`, if given, draws instead of one that follows the options of
-  /// token_sampler().
+  /// `module` and `io_manager` must outlive this. `sampler` draws tokens; if null, a sampler with the options of
+  /// token_sampler() does.
   explicit TextDecoderRunner(Module* module, IOManager* io_manager, std::string method_name = "forward",
                              std::unique_ptr<Sampler> sampler = nullptr);
   virtual ~TextDecoderRunner() = default;
@@ -92,7 +92,7 @@ class TextDecoderRunner {
   std::atomic<runtime::Error> interrupt_{runtime::Error::Ok};
   std::vector<int64_t> positions_;
   std::optional<executorch::aten::Tensor> last_logits_;
-  TensorPtr view_;  // of the logits of a padded sequence
+  TensorPtr view_;  // view of the logits of a padded sequence
 };
 
 }  // namespace llm

@@ -19,7 +19,7 @@ using runtime::Result;
 
 namespace {
 
-/// InvalidArgument for a caller's token that has another meaning in a conversation.
+/// InvalidArgument if the caller passes kNoToken, which marks pictures and sound in a conversation.
 Error check_given(const std::vector<uint64_t>& tokens) {
   ET_CHECK_OR_RETURN_ERROR(std::find(tokens.begin(), tokens.end(), internal::kNoToken) == tokens.end(), InvalidArgument,
                            "%" PRIu64 " is not a token", internal::kNoToken);
@@ -86,13 +86,13 @@ void TextLLMRunner::accept_prompt(const std::vector<uint64_t>& tokens) {
   }
 }
 
-/// The token that follows the context and what is added to it.
+/// Samples the token after the context and the tokens `added` to it.
 Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float temperature) {
   if (!added.empty() || conversation_.pending()) {
     return prefill_tokens(std::move(added), temperature);
   }
   ET_CHECK_OR_RETURN_ERROR(next_.has_value(), InvalidState,
-                           "the prompt is empty, and there is nothing to go on with: call prefill() first");
+                           "the prompt is empty, and there is no text to continue: call prefill() first");
   const uint64_t predicted = *next_;
   next_.reset();
   accept_prompt(conversation_.seen());
@@ -104,7 +104,7 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
   return logits ? text_decoder_runner_->sample(*logits, temperature) : predicted;
 }
 
-/// Runs the program for a token that it has not seen and for what is added, and samples what follows.
+/// Runs the program for an unseen token of the context and for `added`, and samples the next token.
 Result<uint64_t> TextLLMRunner::prefill_tokens(std::vector<uint64_t> added, float temperature) {
   added = conversation_.unseen(std::move(added));
   next_.reset();

@@ -53,7 +53,7 @@ class TextSession final : public LLMSession {
       ET_CHECK_OK_OR_RETURN_ERROR(run({}));
     }
     ET_CHECK_OR_RETURN_ERROR(has_logits_, InvalidState,
-                             "there is nothing to go on with: call prefill_tokens() first, or after the end");
+                             "there is no text to continue: call prefill_tokens() first, or after the end");
     ET_CHECK_OK_OR_RETURN_ERROR(configure(initial_ ? *initial_ : sampling));
     initial_.reset();
     const auto& logits = *decoder_.last_logits();
@@ -100,7 +100,7 @@ class TextSession final : public LLMSession {
   void stop() override { decoder_.interrupt(); }
 
  private:
-  /// Runs the program for the token that it has not seen, and for `tokens`.
+  /// Runs the program for an unseen token of the conversation and for `tokens`.
   Error run(std::vector<uint64_t> tokens) {
     tokens = conversation_.unseen(std::move(tokens));
     auto position = static_cast<int64_t>(conversation_.seen().size());

@@ -16,7 +16,7 @@ using runtime::Result;
 
 namespace {
 
-/// The bytes of each token; "" for special tokens, and for those that only the program has, as vocabularies are padded.
+/// The bytes of each token; "" for special tokens, and for the padding of the program's vocabulary.
 std::vector<std::string> vocabulary_of(const ::tokenizers::Tokenizer& tokenizer, int64_t size) {
   std::vector<std::string> vocabulary(static_cast<size_t>(std::max<int64_t>(size, tokenizer.vocab_size())));
   for (uint64_t token = 0; token < static_cast<uint64_t>(tokenizer.vocab_size()); token++) {

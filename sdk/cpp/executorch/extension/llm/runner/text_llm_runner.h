@@ -33,8 +33,8 @@ class GrammarEngine;
 
 /// Text from a language model, with the conversation so far as its context; made by create_text_llm_runner().
 ///
-/// The context holds the prompts and the text that the callbacks were given, not the token that ended it: a next
-/// prompt begins where the text ended. Each function logs the reason before it returns an error. After an error or a
+/// The context holds the prompts and the text that the callbacks received, without the token that ended it, so that the
+/// next prompt follows the text directly. Each function logs the reason before it returns an error. After an error or a
 /// stop() the context ends at the last token that the model has seen; where that is not known, because the program
 /// keeps more than a cache or computed NaN, functions return InvalidState until reset().
 ///
@@ -52,14 +52,14 @@ class TextLLMRunner : public IRunner {
   ~TextLLMRunner() override;
 
   bool is_loaded() const override;
-  /// Also InvalidArgument if the tokenizer is for another model, by the sizes of both vocabularies.
+  /// Also InvalidArgument if the sizes of the vocabularies show that the tokenizer is for another model.
   runtime::Error load() override;
 
   /// Errors: InvalidArgument for a configuration or a prompt that cannot be used, among them one that does not fit into
   /// the context, and a grammar with an error; NotSupported for a JSON schema with keywords that answers would not
   /// follow, and for a grammar where the library was built without EXECUTORCH_BUILD_LLM_GRAMMAR; InvalidState if a
   /// generation is running, after NaN, and if all tokens are ruled out; Cancelled if the token callback throws; those
-  /// of the program. With an empty prompt it goes on after prefill() or after a generation that ended at its limit.
+  /// of the program. With an empty prompt it continues after prefill() or after a generation that ended at its limit.
   runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {}) override;
@@ -101,9 +101,9 @@ class TextLLMRunner : public IRunner {
   runtime::Error save_session(const std::string& path);
   runtime::Error load_session(const std::string& path);
 
-  /// Sets a smaller model of the same vocabulary, which drafts for GenerationConfig::draft_tokens; null removes it. Do
-  /// not use `draft` otherwise from then on. InvalidArgument for another vocabulary, NotSupported for a program whose
-  /// cache cannot go back.
+  /// Sets a smaller model of the same vocabulary as the draft model of GenerationConfig::draft_tokens; null removes it.
+  /// After that only this runner may use `draft`. InvalidArgument for another vocabulary, NotSupported for a program
+  /// whose cache cannot go back.
   runtime::Error set_draft(std::shared_ptr<TextLLMRunner> draft);
 
   /// Generates once to touch all memory, so that the first answer is not slower than later ones. The context and the
@@ -170,7 +170,7 @@ class TextLLMRunner : public IRunner {
   void begin_conversation();
 
   std::unordered_map<std::string, int64_t> metadata_;
-  std::unique_ptr<::executorch::extension::Module> module_;  // outlives the tokenizer, which may lie in its program
+  std::unique_ptr<::executorch::extension::Module> module_;  // outlives the tokenizer, which may be inside its program
   std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
   std::unique_ptr<IOManager> io_manager_;
   std::unique_ptr<TextDecoderRunner> text_decoder_runner_;
@@ -180,7 +180,7 @@ class TextLLMRunner : public IRunner {
   float temperature_;
 
   internal::Conversation conversation_;
-  std::optional<uint64_t> next_;  // what prefill() returned
+  std::optional<uint64_t> next_;  // the token that prefill() returned
   std::vector<uint64_t> generated_;
   std::unique_ptr<internal::DraftModel> draft_;
   std::unique_ptr<internal::GrammarEngine> grammars_;  // made for the first grammar

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What bad input, failures and stop() do, with a program that is a function.
+// The effects of bad input, failures and stop(), with a function as the program.
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -33,7 +33,7 @@ TEST_F(TextLLMRunnerTest, LimitsAreErrors) {
   EXPECT_EQ(generate("abc", config), Error::InvalidArgument);
   config = greedy(5);
   config.grammar = "root ::= x";
-  EXPECT_EQ(generate("a", config), Error::InvalidArgument);  // of which type
+  EXPECT_EQ(generate("a", config), Error::InvalidArgument);  // the type is missing
   config = greedy(5);
   config.num_bos = -1;
   EXPECT_EQ(generate("a", config), Error::InvalidArgument);
@@ -47,7 +47,7 @@ TEST_F(TextLLMRunnerTest, LimitsAreErrors) {
   EXPECT_EQ(generate("a", config), Error::Ok);
 }
 
-/// The parts of a runner, which applications also use by themselves.
+/// The parts of a runner, which applications also use directly.
 TEST_F(TextLLMRunnerTest, NegativeTemperaturesAreErrorsBeforeTheProgramRuns) {
   make(successor);
   TextPrefiller prefiller(decoder_, true, true, 8);
@@ -60,7 +60,7 @@ TEST_F(TextLLMRunnerTest, NegativeTemperaturesAreErrorsBeforeTheProgramRuns) {
   EXPECT_TRUE(decoder_->calls.empty());
   EXPECT_TRUE(prefiller.prefill(tokens, position, 1.1f).ok());
   EXPECT_TRUE(runner_->token_generator().generate(tokens, position, 3, 1.1f).ok());
-  // Without a seed, three tokens follow only where no other one has a chance: 255 of e to -80, for logits of 3 and -1.
+  // The seed is random, but the logits are 3 and -1: every other token has a probability of only e^-80.
   EXPECT_EQ(*runner_->token_generator().generate({'a', 'b'}, position, 3, 0.05f), 3);
 }
 
@@ -72,7 +72,7 @@ TEST_F(TextLLMRunnerTest, VocabulariesMustFit) {
   options.vocabulary = 270;  // padded
   make(successor, options);
   EXPECT_EQ(runner_->load(), Error::Ok);
-  options.vocabulary = 240;  // the tokenizer knows a few more, until a prompt has one
+  options.vocabulary = 240;  // the tokenizer has a few more tokens, which are errors only in a prompt
   make(successor, options);
   EXPECT_EQ(generate("a", greedy(1)), Error::Ok);
   EXPECT_EQ(generate("\xFF", greedy(1)), Error::InvalidArgument);
@@ -162,7 +162,7 @@ TEST_F(TextLLMRunnerTest, StopsLR12) {
                               }),
             Error::Ok);
   EXPECT_EQ(text_, "bcd");
-  ASSERT_EQ(generate("", greedy(2)), Error::Ok);  // stopping does not last
+  ASSERT_EQ(generate("", greedy(2)), Error::Ok);  // stop() affects only one call
   EXPECT_EQ(text_, "ef");
 
   Options options;

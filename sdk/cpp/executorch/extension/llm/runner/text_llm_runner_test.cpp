@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop around a program that is a function here: what it is given and in which order is compared with the text.
+// The generation loop with a function as the program: checks the inputs that it receives, their order, and the text.
 // tests/python/llm runs exported programs.
 #include "text_llm_runner_test_support.h"
 
@@ -37,7 +37,7 @@ TEST_F(TextLLMRunnerTest, EchoesThePrompt) {
   EXPECT_EQ(decoder_->seen, (Ids{1, 'a', 'b'}));
 }
 
-/// The text that ends a sequence is not part of the answer, and neither is it of the context.
+/// The text that ends a sequence is part of neither the answer nor the context.
 TEST_F(TextLLMRunnerTest, EndsWithTheSequence) {
   make(spells(std::string("abc\0", 4)));
   ASSERT_EQ(generate("1234", greedy(20)), Error::Ok);
@@ -106,7 +106,7 @@ TEST_F(TextLLMRunnerTest, PrefillsInChunksLR08) {
   EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::InvalidArgument);
 }
 
-/// Counts chunks, as a class of an application that prepares each would.
+/// Counts chunks, as an application's subclass may do.
 class CountingPrefiller final : public TextPrefiller {
  public:
   using TextPrefiller::TextPrefiller;
@@ -134,11 +134,11 @@ TEST_F(TextLLMRunnerTest, PrefillCallsPrefillChunk) {
   EXPECT_EQ(*prefiller.prefill(tokens, position, 0.0f), 'i');
   EXPECT_EQ(position, 16);
   EXPECT_EQ(prefiller.chunks.size(), 3U);
-  EXPECT_EQ(prefiller.chunks_with_temperature, 6) << "three of each call: the default calls the other one";
+  EXPECT_EQ(prefiller.chunks_with_temperature, 6) << "three for each call";
   decoder_->fails = true;
   EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::Internal);
   EXPECT_EQ(position, 16);
-  // Without a cache a chunk would lose what was before it.
+  // Without a cache a chunk would lose the tokens before it.
   decoder_->fails = false;
   CountingPrefiller without_cache(decoder_, false, true, 3);
   position = 0;
@@ -167,7 +167,7 @@ TEST_F(TextLLMRunnerTest, TextComesInWholeCharacters) {
   EXPECT_EQ(pieces, (std::vector<std::string>{"\u00e9", "\u20ac", "\U0001F600"}));
 }
 
-/// A limit may end a text inside of a character: the next one, if it goes on there, begins with the rest.
+/// A limit may end a text inside a character: a continued text then begins with the rest of it.
 TEST_F(TextLLMRunnerTest, NoPartOfACharacterIsText) {
   for (const bool use_kv_cache : {true, false}) {
     Options options;
@@ -182,7 +182,7 @@ TEST_F(TextLLMRunnerTest, NoPartOfACharacterIsText) {
       EXPECT_EQ(first + text_, "\u00e9\u20ac\U0001F600") << cut;
     }
   }
-  // What ends the sequence, and a prompt, end the character too.
+  // The end of a sequence and a new prompt also end an incomplete character.
   make(spells(std::string("\xE2\x82\0", 3)));
   ASSERT_EQ(generate("123", greedy(9)), Error::Ok);
   EXPECT_EQ(text_, "\uFFFD");
@@ -319,7 +319,7 @@ TEST_F(TextLLMRunnerTest, TheGeneratorAlone) {
   EXPECT_EQ(generator.num_logit_processors(), 0U);
 }
 
-/// LR-04: the calls of the documents; here nothing lies in the files that they name.
+/// LR-04: the calls of the documents; the files that they name do not exist here.
 TEST_F(TextLLMRunnerTest, CreatesFromFilesLR04) {
   auto tokenizer = load_tokenizer("path/to/tokenizer.json", nullptr, std::nullopt, 0, 0);
   EXPECT_EQ(tokenizer, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of TextLLMRunner share: a program that is a function.
+// Shared by the tests of TextLLMRunner: a program that is a function.
 #pragma once
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -63,7 +63,7 @@ class FakeDecoder final : public TextDecoderRunner {
       : TextDecoderRunner(nullptr, nullptr), next_(std::move(next)), type_(type), all_logits_(all_logits) {}
 
   Result<Tensor> step(TensorPtr& input, int64_t start_pos) override {
-    EXPECT_LE(start_pos, static_cast<int64_t>(seen.size())) << "a position before was never given";
+    EXPECT_LE(start_pos, static_cast<int64_t>(seen.size())) << "an earlier position is missing";
     seen.resize(static_cast<size_t>(start_pos));
     const auto count = static_cast<size_t>(input->numel());
     calls.push_back(count);

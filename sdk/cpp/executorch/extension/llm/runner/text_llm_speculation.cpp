@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of TextLLMRunner that lets tokens be drafted.
+// The part of TextLLMRunner for drafted tokens.
 #include <executorch/extension/llm/runner/text_llm_runner.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ int64_t entry_of(const std::unordered_map<std::string, int64_t>& metadata, const
 
 }  // namespace
 
-/// Attention sinks move with the last token of a call, and other state cannot go back.
+/// Attention sinks move with the last token of a call, and state other than a cache cannot be rewound.
 bool TextLLMRunner::can_go_back() const {
   return conversation_.has_cache() && entry_of(metadata_, kHasRecurrentState, 0) == 0 &&
          entry_of(metadata_, kMaxContextLen, 0) < INT32_MAX;

@@ -73,7 +73,7 @@ Result<uint64_t> TextPrefiller::prefill_in_chunks(std::vector<uint64_t>& prompt_
     Result<uint64_t> token = prefill_chunk(chunk, start_pos);
     more_follows_ = false;
     if (token.ok()) {
-      start_pos = after;  // also if an application's function left it
+      start_pos = after;  // even if an application's override did not set it
     }
     if (!token.ok() || end == count) {
       return token;

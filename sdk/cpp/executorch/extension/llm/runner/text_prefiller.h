@@ -12,7 +12,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Gives a prompt to the program, and samples the first token of the answer.
+/// Runs the program for a prompt, and samples the first token of the answer.
 class TextPrefiller {
  public:
   /// `text_decoder_runner` must outlive this object. With a cache, a call gets up to `max_seq_len` tokens if

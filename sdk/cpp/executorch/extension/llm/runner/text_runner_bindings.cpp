@@ -48,7 +48,7 @@ std::vector<std::string> files_of(const DataPath& path) {
   return one != nullptr ? std::vector<std::string>{*one} : std::get<std::vector<std::string>>(*path);
 }
 
-/// A runner whose callbacks are Python's, and whose errors are exceptions.
+/// A runner that calls Python callbacks and raises Python exceptions.
 class PyRunner {
  public:
   PyRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path, const DataPath& data_path,
@@ -133,7 +133,7 @@ class PyRunner {
     check("warmup failed", [&] { return runner_->warmup(prompt, max_new_tokens); });
   }
 
-  /// Text into tokens. `bos`: with those that the tokenizer itself adds to a text; else without special tokens.
+  /// Encodes a text. `bos`: with the special tokens that the tokenizer adds, otherwise without special tokens.
   std::vector<uint64_t> encode(const std::string& text, bool bos) const {
     const auto unwrap = [](tokenizers::Result<std::vector<uint64_t>> ids) {
       if (!ids.ok()) {
@@ -159,8 +159,8 @@ class PyRunner {
   const std::optional<std::string>& chat_template() const { return chat_template_; }
 
  private:
-  /// Passes C++ callbacks to `function` that call Python's. What they throw, and Ctrl-C, ends the generation and is
-  /// thrown here.
+  /// Passes C++ callbacks to `function` that call the Python ones. A Python exception, or Ctrl-C, ends the generation
+  /// and is rethrown here.
   template <typename Function>
   void generate_with(const py::object& token_callback, const py::object& stats_callback, Function&& function) {
     std::exception_ptr thrown;
@@ -228,14 +228,14 @@ class PyMultimodalRunner final : public PyRunner {
 
 void bind_text_runner(py::module_& m) {
   constexpr const char* kGenerate =
-      "Continues the conversation so far by `prompt`, a text, a list of tokens or a list of inputs, and by what the "
-      "model "
-      "makes of it. token_callback gets pieces of "
+      "Continues the conversation so far by `prompt`, a text, a list of tokens or a list of inputs, and by the "
+      "model's "
+      "answer. token_callback receives pieces of "
       "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
-  py::class_<PyRunner>(m, "TextLLMRunner", "Text from a language model, with the conversation so far as its context.")
+  py::class_<PyRunner>(m, "TextLLMRunner", "Generates text by a language model, with the conversation as context.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const DataPath&>(), py::arg("model_path"),
            py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
-           "Without `tokenizer_path`: the tokenizer that lies in the program. `data_path`: a .ptd file, or several, "
+           "Without `tokenizer_path`: the tokenizer inside the program. `data_path`: a .ptd file, or several, "
            "such as "
            "those of the model's weights and of an adapter.")
       .def("generate", &PyRunner::generate, py::arg("prompt"), py::arg("config") = GenerationConfig(),
@@ -251,13 +251,13 @@ void bind_text_runner(py::module_& m) {
            "Forgets what comes after the first `position` tokens of the context.")
       .def("save_session", &PyRunner::save_session, py::arg("path"),
            "Writes the conversation and the program's cache to a file.")
-      .def("load_session", &PyRunner::load_session, py::arg("path"), "Goes on with a conversation from such a file.")
+      .def("load_session", &PyRunner::load_session, py::arg("path"), "Continues a conversation from such a file.")
       .def("set_draft", &PyRunner::set_draft, py::arg("draft").none(true),
-           "A smaller model of the same vocabulary that drafts draft_tokens; None for none. Do not use it otherwise.")
+           "A smaller model of the same vocabulary that drafts draft_tokens; None removes it.")
       .def("warmup", &PyRunner::warmup, py::arg("prompt"), py::arg("max_new_tokens"),
-           "A generation that leaves nothing in the context.")
+           "Generates once to touch all memory; the context does not change.")
       .def(
-          "stop", [](PyRunner& self) { self.runner().stop(); }, "Ends the current generation. From any thread.")
+          "stop", [](PyRunner& self) { self.runner().stop(); }, "Ends the generation, from any thread.")
       .def(
           "reset", [](PyRunner& self) { self.runner().reset(); }, "Begins a new conversation.",
           py::call_guard<py::gil_scoped_release>())
@@ -265,7 +265,7 @@ void bind_text_runner(py::module_& m) {
           "position", [](PyRunner& self) { return self.runner().position(); }, "Number of tokens in the context.")
       .def_property_readonly(
           "generated_tokens", [](PyRunner& self) { return self.runner().generated_tokens(); },
-          "The tokens of the last generation, one that ended it included.")
+          "The tokens of the last generation, including the one that ended it.")
       .def("encode", &PyRunner::encode, py::arg("text"), py::arg("add_bos") = true,
            "The tokens of a text, by default with those that the tokenizer itself adds before it.")
       .def_property_readonly(
@@ -275,24 +275,24 @@ void bind_text_runner(py::module_& m) {
           "eos_token", [](const PyRunner& self) { return self.piece(self.tokenizer().eos_id()); },
           "The token that ends a sequence, as text; \"\" if the tokenizer names none.")
       .def_property_readonly("chat_template", &PyRunner::chat_template,
-                             "The chat template that lies in the program, in the language of Jinja; None without one.")
+                             "The Jinja chat template inside the program; None without one.")
       .def_property_readonly(
-          "metadata", [](PyRunner& self) { return self.runner().metadata(); }, "What the program says of itself.")
+          "metadata", [](PyRunner& self) { return self.runner().metadata(); }, "The program's metadata.")
       .def("get_vocab_size", [](PyRunner& self) {
         const auto& metadata = self.runner().metadata();
         const auto found = metadata.find(kVocabSize);
         return found == metadata.end() ? int64_t{self.runner().tokenizer().vocab_size()} : found->second;
       });
   py::class_<PyMultimodalRunner, PyRunner>(
-      m, "MultimodalRunner", "Text from a language model that also takes pictures or sound, as parts of a prompt.")
+      m, "MultimodalRunner", "Generates text with a language model that also takes pictures or sound in prompts.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const DataPath&>(), py::arg("model_path"),
            py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
-           "Without `tokenizer_path`: the tokenizer that lies in the program. `data_path`: a .ptd file, or several, "
+           "Without `tokenizer_path`: the tokenizer inside the program. `data_path`: a .ptd file, or several, "
            "such as "
            "those of the model's weights and of an adapter.")
       .def("prompt_of", &PyMultimodalRunner::prompt_of, py::arg("text"), py::arg("images"), py::arg("num_bos") = 0,
            "The parts of a prompt with pictures of any size, as the processor of transformers makes them. Each picture "
-           "takes the next place that a chat template has left for one; without places, pictures come first.");
+           "replaces the next placeholder of the chat template; without placeholders, pictures come first.");
 }
 
 }  // namespace llm

@@ -39,7 +39,7 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
   int64_t generated = 0;
   bool has_ended = false;
   while (generated < max_new_tokens && !should_stop_ && !text.is_stopped() && !has_ended) {
-    // The input of the program: the last token and what may follow it, or all tokens if it has no cache.
+    // The input of the program: the last token and the drafted ones, or all tokens if it has no cache.
     const auto most = static_cast<size_t>(std::min<int64_t>(lookup_tokens_, max_new_tokens - generated - 1));
     std::vector<uint64_t> drafted = internal::look_up(tokens, most);
     if (drafted.empty() && draft_ != nullptr) {

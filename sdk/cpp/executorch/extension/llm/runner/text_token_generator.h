@@ -39,7 +39,7 @@ class TextTokenGenerator {
         stats_(stats) {}
   virtual ~TextTokenGenerator() = default;
 
-  /// Whether to go on after a token that ends a sequence.
+  /// Whether to continue after a token that ends a sequence.
   void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
   /// Prompt look-up, see GenerationConfig::lookup_tokens. The program then gets up to this number of tokens plus one
   /// per call.
@@ -68,7 +68,7 @@ class TextTokenGenerator {
   inline runtime::Result<int64_t> generate(std::vector<uint64_t> tokens, int64_t start_pos, int32_t max_new_tokens,
                                            float temperature = 0.0f,
                                            const std::function<void(const std::string&)>& token_callback = {}) {
-    ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "there are no tokens to go on after");
+    ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "there are no tokens to continue");
     clear_stop();
     internal::TextStream text(*tokenizer_, tokens.back(), {}, token_callback);
     return generate(tokens, start_pos, max_new_tokens, temperature, text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of tools in Python.
+// Tool calls in Python.
 #include <executorch/extension/llm/runner/bindings.h>
 
 #include <string>
@@ -21,12 +21,12 @@ void bind_tool_calls(py::module_& m) {
         const auto format = tool_call_format(chat_template);
         return format.ok() ? py::cast(name_of(*format)) : py::none();
       },
-      py::arg("chat_template"), "The form in which a model writes calls of tools, by its chat template; or None.");
+      py::arg("chat_template"), "The format of a model's tool calls, by its chat template; None if it is unknown.");
   m.def(
       "parse_tool_calls",
       [](const std::string& answer, const std::string& format) {
         const ParsedAnswer found =
-            unwrap("the answer's calls of tools cannot be read", [&]() -> runtime::Result<ParsedAnswer> {
+            unwrap("cannot read the tool calls of the answer", [&]() -> runtime::Result<ParsedAnswer> {
               ET_ASSIGN_OR_RETURN(known, tool_call_format_of_name(format));
               return parse_tool_calls(answer, known);
             });

@@ -62,7 +62,7 @@ size_t utf8_complete_prefix_len(const std::string& s);
 size_t utf8_safe_prefix_len(const std::string& s, size_t len);
 
 /// Length of the part of `text` that can be shown before more text follows. The part ends at the first of `stops` in
-/// `text`, and `stop_hit` becomes true then; otherwise it ends where a stop may begin that the text does not complete.
+/// `text`, and `stop_hit` becomes true then; otherwise it ends before an incomplete stop at the end of the text.
 /// Empty stops are ignored.
 size_t stop_safe_prefix_len(const std::string& text, const std::vector<std::string>& stops, bool& stop_hit);
 

@@ -3,7 +3,7 @@
 #include <executorch/extension/llm/runner/stats.h>
 #include <executorch/extension/llm/runner/util.h>
 
-// Before other headers bring them.
+// Checked before other headers include them.
 static_assert(sizeof(std::stringstream) > 0 && sizeof(PRIu64) > 1, "stats.h brings <sstream> and <cinttypes>");
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class LlmUtilTest : public ::testing::Test {
   void SetUp() override { executorch::runtime::runtime_init(); }
 };
 
-/// LR-06: defaults of the documents, and all of the limits.
+/// LR-06: the documented defaults, and all of the limits.
 TEST_F(LlmUtilTest, GenerationConfigLR06) {
   const GenerationConfig config;
   EXPECT_TRUE(config.echo);

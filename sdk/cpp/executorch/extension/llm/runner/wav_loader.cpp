@@ -22,7 +22,7 @@ namespace {
 constexpr uint16_t kExtensible = 0xFFFE;
 constexpr size_t kFormatSize = 16;
 constexpr size_t kExtensibleSize = 40;
-constexpr size_t kSubFormat = 24;  // in an extensible format chunk
+constexpr size_t kSubFormat = 24;  // offset in an extensible format chunk
 
 uint32_t number_at(const char* data, size_t bytes) {
   uint32_t value = 0;
@@ -89,7 +89,7 @@ Result<std::vector<float>> samples_of(const std::vector<uint8_t>& data, const Wa
                            static_cast<unsigned>(header.AudioFormat), static_cast<unsigned>(header.bitsPerSample));
   ET_CHECK_OR_RETURN_ERROR(
       header.NumOfChan > 0 && header.SamplesPerSec > 0 && header.blockAlign == bytes * header.NumOfChan,
-      InvalidExternalData, "WAV: %u channels at %" PRIu32 " Hz in blocks of %u bytes do not fit %zu bytes a sample",
+      InvalidExternalData, "WAV: %u channels at %" PRIu32 " Hz in blocks of %u bytes do not fit %zu bytes per sample",
       static_cast<unsigned>(header.NumOfChan), header.SamplesPerSec, static_cast<unsigned>(header.blockAlign), bytes);
   ET_CHECK_OR_RETURN_ERROR(header.Subchunk2Size <= data.size() - header.dataOffset, InvalidExternalData,
                            "the WAV file is cut: its samples take %" PRIu32 " bytes, but only %zu follow",

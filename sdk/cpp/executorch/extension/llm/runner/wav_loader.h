@@ -19,7 +19,7 @@ constexpr float kOneOverIntMax = 1 / static_cast<float>(INT32_MAX);
 constexpr float kOneOverShortMax = 1 / static_cast<float>(INT16_MAX);
 
 /// The fields of a WAV file that describe its sound. `fmt` and `Subchunk1Size` are those of the format chunk;
-/// `dataOffset` and `Subchunk2Size` are the place and size of the samples. `AudioFormat` of an extensible file is the
+/// `dataOffset` and `Subchunk2Size` are the offset and size of the samples. `AudioFormat` of an extensible file is the
 /// format of its samples.
 struct WavHeader {
   uint8_t RIFF[4];
@@ -46,7 +46,7 @@ std::unique_ptr<WavHeader> load_wav_header(const std::string& fp);
 /// floats of 32 or 64. Empty, after a log line, for a file that cannot be used.
 std::vector<float> load_wav_audio_data(const std::string& fp);
 
-// Beyond the original.
+// Not in ExecuTorch.
 
 /// Sound of one channel.
 struct Sound {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Distributions are compared with softmax in tests/python/llm; here is what only C++ sees.
+// Distributions are compared with softmax in tests/python/llm; this file tests what only C++ can observe.
 #include <executorch/extension/llm/sampler/sampler.h>
 #include <executorch/extension/llm/sampler/token_sampler.h>
 #include <executorch/extension/llm/sampler/util.h>
@@ -73,7 +73,7 @@ TEST_F(SamplerTest, TemperaturesAreZeroOrMore) {
     tokens.set_temperature(temperature);
     EXPECT_EQ(tokens.sample(*logits).error(), Error::InvalidArgument) << temperature;
   }
-  // Above 1 too: the probabilities are softmax([0, 1, 2] / 1.1), of which that of the last is 0.62.
+  // A temperature above 1: the probabilities are softmax([0, 1, 2] / 1.1); the last one is 0.62.
   for (const float temperature : {0.0f, 1.1f}) {
     Sampler sampler(3, temperature, 1.0f, 5);
     int last = 0;
@@ -111,9 +111,9 @@ TEST_F(SamplerTest, FiltersKeepWhatTheySay) {
   EXPECT_EQ(drawn(cold, logits, 200), (std::set<int32_t>{1}));
 }
 
-/// The filter that sorts in steps, for a flat distribution of a large vocabulary: of n tokens alike the first p * n.
-/// Their probabilities are 1 before they are divided by their sum, so the draw is exact: a random number of 53 bits in
-/// [0, 1) says how many of those that are kept come before the token. One more or less would change every second draw.
+/// Top-p over a large vocabulary with equal logits, which the filter sorts in steps: it keeps the first p * n of n
+/// tokens. All probabilities are 1 before the division by their sum, so the draw is exact: a random number of 53 bits
+/// in [0, 1) selects one of the kept tokens. One token more or less would change every second draw.
 TEST_F(SamplerTest, TopPOfAFlatDistribution) {
   constexpr int32_t kCount = 2400;
   Sampler sampler(kCount, 1.0f, 0.5f, 3);
@@ -167,11 +167,11 @@ TEST_F(SamplerTest, PenaltiesAndBias) {
   };
   SamplingOptions options;
   EXPECT_EQ(sample(options, {0, 1}, {0, 1}), 0U);
-  options.repetition_penalty = 1.3f;  // 3 / 1.3 < 2.5, and tokens of the prompt count
+  options.repetition_penalty = 1.3f;  // 3 / 1.3 < 2.5, and the penalty includes tokens of the prompt
   EXPECT_EQ(sample(options, {0}, {}), 1U);
   EXPECT_EQ(sample(options, {0}, {1}), 0U);
   options = {};
-  options.presence_penalty = 0.6f;  // what was generated only, once
+  options.presence_penalty = 0.6f;  // only for generated tokens, once for each
   EXPECT_EQ(sample(options, {0}, {}), 0U);
   EXPECT_EQ(sample(options, {}, {0, 0, 0}), 1U);
   EXPECT_EQ(sample(options, {}, {0, 1}), 0U);

@@ -15,7 +15,7 @@ class TokenConstraint {
   virtual ~TokenConstraint() = default;
   /// Makes the logits of tokens that may not follow -inf. InvalidState, after a log line, if no token may follow.
   virtual runtime::Error apply(float* logits, int64_t count) = 0;
-  /// The text goes on with `token`. InvalidState, after a log line, if it may not follow.
+  /// Appends `token` to the text. InvalidState, after a log line, if it may not follow.
   virtual runtime::Error accept(uint64_t token) = 0;
   /// Whether nothing may follow but a token that ends the sequence.
   virtual bool has_ended() const = 0;

@@ -69,7 +69,7 @@ class TokenSampler {
   /// Sets the constraint for the tokens of this sequence. Null means no constraint.
   void set_constraint(std::unique_ptr<TokenConstraint> constraint) { constraint_ = std::move(constraint); }
   bool is_constrained() const { return constraint_ != nullptr; }
-  /// Whether the constraint lets nothing follow.
+  /// Whether the constraint allows no further token.
   bool has_ended() const { return constraint_ && constraint_->has_ended(); }
 
   /// The token that follows the last position of `logits`: float32, float16 or bfloat16 with sizes [..., vocabulary].
@@ -92,7 +92,7 @@ class TokenSampler {
   std::unique_ptr<Sampler> own_;
   std::vector<std::shared_ptr<LogitProcessor>> processors_;
   std::unique_ptr<TokenConstraint> constraint_;
-  runtime::Error constraint_error_ = runtime::Error::Ok;  // of a token that it did not accept
+  runtime::Error constraint_error_ = runtime::Error::Ok;  // the error of a token that the constraint refused
   std::unordered_map<uint64_t, int32_t> seen_;            // tokens of the text so far, and how often each was generated
   std::vector<float> row_;
   int64_t nan_position_ = -1;

@@ -17,12 +17,12 @@ namespace llm {
 inline constexpr const char* kTokenizerKey = "tokenizer";
 inline constexpr const char* kChatTemplateKey = "chat_template";
 
-/// The tokenizer that lies in a program (`Program::get_named_data_map()`). A compiled one is used where it lies: in a
-/// mapped program nothing is copied or parsed but its settings. `data` must outlive it. Error::NotFound if the program
-/// has none, Error::InvalidExternalData if it cannot be used; tokenizers::last_error_message() says why.
+/// The tokenizer inside a program (`Program::get_named_data_map()`). A compiled one is used in place: in a mapped
+/// program, only its settings are parsed, and its tables are not copied. `data` must outlive it. Error::NotFound if the
+/// program has none, Error::InvalidExternalData if it cannot be used; tokenizers::last_error_message() says why.
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(const runtime::NamedDataMap& data);
 
-/// A tokenizer from the bytes of a file, of any format that load_tokenizer() knows; the bytes are not needed after the
+/// A tokenizer from the bytes of a file, of any format that load_tokenizer() reads; the bytes are not needed after the
 /// call. Null on failure, as for load_tokenizer().
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer_from_buffer(std::string_view bytes);
 

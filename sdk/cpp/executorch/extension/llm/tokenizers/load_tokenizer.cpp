@@ -42,7 +42,7 @@ bool looks_like_tiktoken(std::string_view bytes) {
          std::isdigit(static_cast<unsigned char>(line[space + 1])) != 0;
 }
 
-/// The first field of the message: a piece, whose first field is a string, which fits into it.
+/// Whether the first field of the message is a piece that contains, as its first field, a string.
 bool looks_like_sentencepiece(std::string_view bytes) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   return bytes.size() > 4 && byte(0) == 0x0A && byte(1) < 0x80 && byte(2) == 0x0A && byte(3) + 2U <= byte(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regular expressions, which look at a text in windows: the matches are those of PCRE2 on the whole text, and the time
-// is within the budget.
+// Regular expressions, which are matched on windows of a text: the matches are those of PCRE2 on the whole text, and
+// the time is within the budget.
 #include "src/regex.h"
 
 #include <random>
@@ -94,7 +94,7 @@ std::vector<std::string> real() {
   };
 }
 
-/// Runs, short and long, of characters that the expressions tell apart.
+/// Runs, short and long, of characters that the expressions distinguish.
 std::string random_text(std::mt19937& random, const std::vector<std::string>& parts, size_t longest) {
   std::string text;
   const size_t count = random() % 24;
@@ -125,7 +125,7 @@ TEST(RegexTest, RealExpressionsOnRandomTexts) {
   std::mt19937 random(1);
   size_t compared = 0;
   std::vector<std::string> patterns = real();
-  patterns.emplace_back("\\s+$");  // not among them, because a run of spaces is looked at again from each
+  patterns.emplace_back("\\s+$");  // not in real(): a run of spaces is read again from each space
   for (const std::string& pattern : patterns) {
     for (int i = 0; i < 40; i++) {
       compare(pattern, random_text(random, parts, 700), compared);
@@ -180,7 +180,7 @@ TEST(RegexTest, LongRunsAreWithinTheBudgetOfRealExpressions) {
   }
 }
 
-/// PCRE2's limit of steps counts no repeats of one character: each of these takes time that grows with the square.
+/// PCRE2's limit of steps does not count repetitions of one character: each of these takes quadratic time.
 TEST(RegexTest, TimeDoesNotGrowWithTheSquareOfTheText) {
   for (const char* pattern : {
            "a(?=[^b]*b)|a",
@@ -211,7 +211,7 @@ TEST(RegexTest, TimeDoesNotGrowWithTheSquareOfTheText) {
   EXPECT_EQ(matches(words, std::string(20'000, 'a'), found), Error::EncodeFailure);
 }
 
-/// PCRE2 writes repetitions out. What is too large is refused with its place, before it takes time or memory.
+/// PCRE2 expands repetitions. Too large expressions are refused, with the position, before they take time or memory.
 TEST(RegexTest, NestedRepetitionsHaveALimit) {
   for (const char* const repeat : {"{2}", "{1,2}", "{2,}", "{2}+", "{2}?"}) {
     for (const char* const open : {"(", "(?:", "(?>", "(?="}) {
@@ -232,7 +232,7 @@ TEST(RegexTest, NestedRepetitionsHaveALimit) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("expected at most 64"), std::string::npos);
 }
 
-/// Both syntaxes have classes in classes: BLOOM's expression has one.
+/// Both syntaxes allow nested classes: BLOOM's expression has one.
 TEST(RegexTest, ClassesInClasses) {
   Found found;
   ASSERT_EQ(matches("[^(\\s|[.,])]+", "a.b)c|d(e f,g[h]", found), Error::Ok);

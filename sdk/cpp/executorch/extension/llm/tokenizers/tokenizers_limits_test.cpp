@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that ask for more work or memory than any tokenizer needs: errors, before the memory is taken.
+// Files that need more work or memory than real tokenizers do give errors before memory is allocated.
 #include <pytorch/tokenizers/hf_tokenizer.h>
 #include <pytorch/tokenizers/tiktoken.h>
 
@@ -98,7 +98,7 @@ TEST(TokenizersLimitsTest, DecodersThatMultiply) {
     tokenizers::StreamDecoder stream(tokenizer);
     EXPECT_EQ(stream.push(0).error(), Error::DecodeFailure);
   }
-  // One token that is half of the file, as often as the caller likes.
+  // A token whose text is half of the file, decoded 4000 times.
   const std::string model = R"({"type": "BPE", "merges": [], "vocab": {")" + std::string(1 << 20, 'x') + R"(": 0}})";
   HFTokenizer tokenizer;
   ASSERT_EQ(tokenizer.load_from_buffer(file("\"decoder\": {\"type\": \"Fuse\"}", model)), Error::Ok);
@@ -112,7 +112,7 @@ TEST(TokenizersLimitsTest, PostProcessorsThatMultiply) {
       file(R"("post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {}}, )" + joined(special, 4000) +
            R"(], "special_tokens": {"s": {"ids": [)" + joined("0", 4000) + "]}}}");
   EXPECT_EQ(load(json), Error::LoadFailure);
-  // Nor may it add what the model does not know.
+  // A post-processor may not add tokens that are not in the vocabulary.
   EXPECT_EQ(load(file(R"("post_processor": {"type": "BertProcessing", "sep": ["s", 7], "cls": ["a", 0]})")),
             Error::ParseFailure);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only C++ sees of the tokenizers; tests/python/llm compares the ids with those of other implementations.
+// What only C++ can observe of the tokenizers; tests/python/llm compares the ids with those of other implementations.
 #include <pytorch/tokenizers/hf_tokenizer.h>
 #include <pytorch/tokenizers/llama2c_tokenizer.h>
 #include <pytorch/tokenizers/sentencepiece.h>
@@ -31,7 +31,7 @@ constexpr const char* kByteLevel = R"({
   "model": {"type": "BPE", "vocab": {"a": 0, "Ġ": 1, "Ã": 2, "©": 3, "Ã©": 4, "Ġa": 5, "e": 6, "ð": 7, "b": 8},
             "merges": ["Ã ©", "Ġ a"]}})";
 
-/// A tokenizer as an application writes one against the interface of the original: without load_from_buffer().
+/// A tokenizer that an application has written for ExecuTorch's interface: without load_from_buffer().
 class OwnTokenizer final : public tokenizers::Tokenizer {
  public:
   Error load(const std::string&) override {
@@ -57,7 +57,7 @@ TEST(TokenizersTest, NormalisesAndMerges) {
   EXPECT_EQ(*tokenizer.encode("\u00e9 a"), (Ids{4, 5}));
   EXPECT_EQ(*tokenizer.encode("e\u0301 a"), (Ids{4, 5}));
   EXPECT_EQ(*tokenizer.encode("a<|endoftext|>a"), (Ids{0, 9, 0}));
-  EXPECT_EQ(*tokenizer.encode("a", 1, 2), (Ids{0, 9, 9}));  // it has no token that begins a text
+  EXPECT_EQ(*tokenizer.encode("a", 1, 2), (Ids{0, 9, 9}));  // this tokenizer has no BOS token
   EXPECT_EQ(tokenizer.eos_tok(), 9U);
   EXPECT_EQ(tokenizer.vocab_size(), 10);
   EXPECT_EQ(*tokenizer.id_to_piece(5), "Ġa");
@@ -76,7 +76,7 @@ TEST(TokenizersTest, StreamsWholeCharacters) {
   EXPECT_EQ(*stream.push(2), "");
   EXPECT_EQ(*stream.push(3), "\u00e9");
   EXPECT_EQ(*stream.push(7), "");
-  EXPECT_EQ(*stream.push(0), "\uFFFDa");  // what began no character
+  EXPECT_EQ(*stream.push(0), "\uFFFDa");  // the bytes of an incomplete character
   EXPECT_EQ(*stream.push(7), "");
   EXPECT_EQ(stream.finish(), "\uFFFD");
 }
@@ -90,7 +90,7 @@ TEST(TokenizersTest, SaysWhatIsWrong) {
   EXPECT_EQ(tokenizer.load("/there/is/no/such/file"), Error::LoadFailure);
   ASSERT_EQ(tokenizer.load_from_buffer(kByteLevel), Error::Ok);
   EXPECT_EQ(tokenizer.load_from_buffer("{}"), Error::ParseFailure);
-  EXPECT_EQ(*tokenizer.encode("a"), Ids{0});  // as before
+  EXPECT_EQ(*tokenizer.encode("a"), Ids{0});  // the tokenizer is unchanged
   EXPECT_EQ(tokenizer.encode("a\xFFz").error(), Error::EncodeFailure);
   EXPECT_STREQ(tokenizers::last_error_message(),
                "the text is not UTF-8: byte 0xff at offset 1 is not part of a character");
@@ -206,7 +206,7 @@ TEST(TokenizersTest, LiesInAProgram) {
   EXPECT_EQ(load_embedded_tokenizer(OneBlob("other", kByteLevel)).error(), executorch::runtime::Error::NotFound);
   const OneBlob damaged("tokenizer", compiled.substr(0, compiled.size() / 2));
   EXPECT_EQ(load_embedded_tokenizer(damaged).error(), executorch::runtime::Error::InvalidExternalData);
-  EXPECT_NE(std::string(tokenizers::last_error_message()).find("is damaged: the place of a section is not valid"),
+  EXPECT_NE(std::string(tokenizers::last_error_message()).find("is damaged: the offset of a section is not valid"),
             std::string::npos)
       << tokenizers::last_error_message();
   EXPECT_EQ(damaged.freed, 1);

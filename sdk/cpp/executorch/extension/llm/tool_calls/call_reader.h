@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what calls are made of from a text.
+// Reads the elements of tool calls from a text.
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ class CallReader final {
   /// Arguments `name="value", ...` up to `)`, as a JSON object.
   bool keyword_arguments(std::string& json);
 
-  /// Logs what was expected here. Always InvalidArgument.
+  /// Logs what was expected at this position. Returns InvalidArgument.
   runtime::Error fail(const char* expected) const;
 
  private:
@@ -63,7 +63,7 @@ class CallReader final {
 /// Adds the calls in a JSON value: an object {"name", "arguments" or "parameters"}, or a list of them. Returns false if
 /// it is something else.
 bool add_calls(yyjson_val* value, std::vector<ToolCall>& calls);
-/// A call with these arguments: an object, or a string of one. False if they are something else.
+/// Adds a call with these arguments, an object or a string that contains one. False for other values.
 bool add_call_of(std::string_view name, yyjson_val* arguments, std::vector<ToolCall>& calls);
 
 }  // namespace internal

@@ -33,7 +33,7 @@ constexpr Format kFormats[] = {
     {"llama3", ToolCallFormat::kLlama3, {"<|python_tag|>", "<|start_header_id|>"}},
 };
 
-// Other forms that have the same words.
+// Marks of other formats, which also contain the marks above.
 constexpr const char* kOtherMarks[] = {"<arg_key>", "<tool_calls>", "]<]minimax[>["};
 
 // Tokens that end an answer, which an application may have kept in its text.

@@ -21,9 +21,9 @@ struct ToolCall {
 /// The forms in which models write calls:
 /// - kHermes, also of Qwen: `<tool_call>{"name": "f", "arguments": {}}</tool_call>`, any number of them in the text, or
 ///   with `<function=f><parameter=a>b</parameter></function>` inside;
-/// - kLlama3: the text is `{"name": "f", "parameters": {}}`, several with ';' between them, `<function=f>{}</function>`
-/// or
-///   `<|python_tag|>f.call(a="b")`;
+/// - kLlama3: the text is `{"name": "f", "parameters": {}}`, or several of them with ';' in between,
+///   `<function=f>{}</function>`,
+///   or `<|python_tag|>f.call(a="b")`;
 /// - kMistral: `[TOOL_CALLS][{"name": "f", "arguments": {}}]`, or `[TOOL_CALLS]f[ARGS]{}` for each call;
 /// - kGemma: `<start_function_call>call:f{a:<escape>b<escape>}<end_function_call>`, or JSON as of Llama 3, also in a
 ///   Markdown fence.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/python/llm/test_tool_calls.py has the forms as transformers renders them; here is what C++ sees.
+// tests/python/llm/test_tool_calls.py has the formats as transformers renders them; this file tests the C++ interface.
 #include <executorch/extension/llm/tool_calls/tool_calls.h>
 
 #include <gtest/gtest.h>

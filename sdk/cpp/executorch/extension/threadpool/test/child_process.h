@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-/// What the other threads of the process have done: for each that sleeps, how often it stopped running; "" for each
-/// that runs.
+/// The state of the other threads of the process: for a sleeping thread, how often it was descheduled; "" for a running
+/// one.
 inline std::map<std::string, std::string> look_at_other_threads() {
   std::map<std::string, std::string> threads;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -35,8 +35,8 @@ inline std::map<std::string, std::string> look_at_other_threads() {
   return threads;
 }
 
-/// Returns after a while in which no other thread ran, or after ten seconds. A thread that starts allocates memory.
-/// The allocator of GCC 12's AddressSanitizer does not know of forks: its lock would stay locked in the child.
+/// Returns after a while in which no other thread ran, or after ten seconds. Threads allocate memory when they start,
+/// and the lock of GCC 12's AddressSanitizer would stay locked in a child that is forked meanwhile.
 inline void wait_until_threads_sleep() {
   auto before = look_at_other_threads();
   for (int i = 0; i < 10 * 1000; ++i) {

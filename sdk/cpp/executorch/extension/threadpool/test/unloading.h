@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared libraries with a thread pool are tested by: they can be unloaded while their threads wait for work.
+// Tests of shared libraries with a thread pool: they can be unloaded while their threads wait for work.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 /// Starts the threads of the library that was opened; returns whether that went well.
 using UseLibrary = std::function<bool(void* library)>;
 
-/// Returns `holds`, after a line about what does not.
+/// Returns `holds`; prints `what` if it is false.
 inline bool says(bool holds, const char* what) {
   if (!holds) {
     std::fprintf(stderr, "expected: %s\n", what);

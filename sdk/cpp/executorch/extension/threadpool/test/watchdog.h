@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-/// Prints the current work and aborts the process unless, within `limit`, it is destroyed or told of other work.
+/// Prints the current work and aborts the process if it takes longer than `limit`.
 class Watchdog {
  public:
   explicit Watchdog(std::chrono::seconds limit = std::chrono::seconds(120))

@@ -12,7 +12,7 @@ namespace executorch {
 namespace extension {
 namespace training {
 
-/// Copies all tensors of a map, such as a checkpoint in a `.ptd`. The result has them by their keys. Errors: the map's,
+/// Copies all tensors of a map, such as a checkpoint in a `.ptd`. The result maps keys to tensors. Errors: the map's,
 /// and InvalidExternalData for a tensor whose layout is not dense.
 ET_NODISCARD runtime::Result<std::map<std::string, TensorPtr>> load_state_dict(const runtime::NamedDataMap& data);
 

@@ -19,7 +19,7 @@ namespace executorch {
 namespace extension {
 namespace training {
 
-/// A program that is trained where it runs. Its methods return gradients and parameters after their outputs, as methods
+/// A program that is trained on the device. Its methods return gradients and parameters after their outputs, as methods
 /// do that are exported with PyTorch's `torch.export.experimental._export_forward_backward`:
 ///
 ///     TrainingModule module(std::move(loader));
@@ -32,8 +32,8 @@ namespace training {
 /// the method is unloaded. The next run reads the parameters that a step has changed, and writes the gradients anew.
 class TrainingModule final : public Module {
  public:
-  /// The program that `data_loader` reads; the weights in `data_map_data_loader`, a `.ptd`, if it was exported with
-  /// them outside. The other arguments are those of `Module`.
+  /// The program that `data_loader` reads; `data_map_data_loader` reads the `.ptd` with the weights if they were
+  /// exported to one. The other arguments are those of `Module`.
   explicit TrainingModule(std::unique_ptr<runtime::DataLoader> data_loader,
                           std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                           std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,

@@ -27,8 +27,8 @@ class SGDParamState {
   executorch::aten::Tensor momentum_buffer_;
 };
 
-/// The numbers of `torch.optim.SGD`. None is negative, and `nesterov` needs a momentum and no dampening; `SGD::step`
-/// refuses others.
+/// The hyperparameters of `torch.optim.SGD`. None may be negative, and `nesterov` needs a momentum and no dampening;
+/// `SGD::step` refuses others.
 class SGDOptions {
  public:
   explicit SGDOptions(double lr, double momentum = 0, double dampening = 0, double weight_decay = 0,
@@ -102,8 +102,8 @@ class SGD {
   /// More parameters, for instance of a layer that was frozen before.
   void add_param_group(const SGDParamGroup& param_group);
 
-  /// Changes the parameters in place. Those without a gradient are not changed. `named_gradients` has them by the names
-  /// of their parameters, with the same sizes, dim order and dtype, which is Float or Double.
+  /// Changes the parameters in place. Those without a gradient are not changed. `named_gradients` has the gradients by
+  /// the names of the parameters, with the same sizes, dim order and dtype, which is Float or Double.
   ///
   /// InvalidArgument, after a log line and without any change: for options that SGDOptions excludes, for a gradient
   /// without a parameter or unlike it, and for a name that is in two groups. MemoryAllocationFailed if there is no

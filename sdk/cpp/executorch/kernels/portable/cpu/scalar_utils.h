@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Numbers among the arguments of kernels of one's own: their dtypes, and their values.
+ * Scalar arguments of custom kernels: their dtypes and values.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ inline ::executorch::aten::ScalarType get_scalar_dtype(const ::executorch::aten:
 }
 
 /**
- * The dtype of what is computed of a tensor and a number: that of the tensor, unless the number is of a higher kind,
+ * The dtype of a result from a tensor and a number: the tensor's, unless the number has a higher kind in the order
  * bool, integer, floating point. Then it is Long or Float.
  *
  * @param half_to_float Whether a tensor of Half counts as one of Float.
@@ -74,7 +74,7 @@ bool extract_scalar(const ::executorch::aten::Scalar& scalar, INT_T* out_val) {
   return static_cast<int64_t>(*out_val) == value && (std::is_signed<INT_T>::value || value >= 0);
 }
 
-/// An integer or a floating point number that is not beyond the type; infinities and NaN are not.
+/// Converts to a floating-point type. Returns whether the number is not a bool and in range; infinities and NaN are.
 template <typename FLOAT_T, typename std::enable_if<std::is_floating_point<FLOAT_T>::value, bool>::type = true>
 bool extract_scalar(const ::executorch::aten::Scalar& scalar, FLOAT_T* out_val) {
   if (scalar.isBoolean()) {
@@ -88,7 +88,7 @@ bool extract_scalar(const ::executorch::aten::Scalar& scalar, FLOAT_T* out_val) 
   return true;
 }
 
-/// A bool, or an integer, which is true unless it is 0.
+/// Converts a bool, or an integer, which is true unless it is 0. Returns false for a floating-point number.
 template <typename BOOL_T, typename std::enable_if<std::is_same<BOOL_T, bool>::value, bool>::type = true>
 bool extract_scalar(const ::executorch::aten::Scalar& scalar, BOOL_T* out_val) {
   if (scalar.isFloatingPoint()) {

@@ -13,7 +13,7 @@
 
 #include <executorch/runtime/core/tensor_shape_dynamism.h>
 
-// Both define ET_RUNTIME_NAMESPACE, the namespace under `executorch` of what differs between the two.
+// Both define ET_RUNTIME_NAMESPACE, the namespace in `executorch` for everything that differs between the two.
 #ifdef USE_ATEN_LIB
 #include <executorch/runtime/core/exec_aten/torch_types.h>
 #else
@@ -32,7 +32,7 @@ using std::string_view;
 }  // namespace aten
 }  // namespace executorch
 
-// Old namespace of the same names.
+// The older namespace for the same names.
 namespace exec_aten {
 using namespace ::executorch::aten;
 }  // namespace exec_aten

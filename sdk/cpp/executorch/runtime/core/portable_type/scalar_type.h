@@ -13,7 +13,7 @@ namespace executorch {
 namespace runtime {
 namespace etensor {
 
-/// Element types that programs may name and no kernel computes with: they carry their bits.
+/// Element types that programs may use, but no kernel computes with: the structs only store their bits.
 namespace unused_dtype {
 
 /// 8-bit float with 5 exponent and 2 mantissa bits.

@@ -53,7 +53,7 @@ bool is_too_high(ssize_t rank) {
 
 }  // namespace
 
-// No method and no kernel accepts the dtype of a tensor whose rank is too high, and it has nothing that they could
+// A tensor whose rank is too high gets a dtype that no method and no kernel accepts, and has no data that they could
 // read.
 TensorImpl::TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* data, DimOrderType* dim_order,
                        StridesType* strides, TensorShapeDynamism dynamism, DeviceType device_type,

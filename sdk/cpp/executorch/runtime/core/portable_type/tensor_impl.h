@@ -40,10 +40,10 @@ class TensorImpl {
   /**
    * @param type Element type; must be a real one, not Undefined.
    * @param dim Number of dimensions; 0 for a scalar. Above kTensorDimensionLimit the tensor gets no elements and the
-   * dtype Undefined, so that methods refuse it, and a line in the log.
+   * dtype Undefined, so that methods refuse it, which is logged.
    * @param sizes `dim` sizes; written by resizes. Their product must not overflow (see safe_numel): aborts otherwise.
    * @param data Element data, or null when it is set later.
-   * @param dim_order Permutation of 0..dim-1, or null when unknown. Written by nothing.
+   * @param dim_order Permutation of 0..dim-1, or null when unknown. Never written.
    * @param strides `dim` strides, or null when unknown; kept up to date by resizes when dim_order is known.
    * @param dynamism Whether sizes may change; the given sizes are the upper bound of the number of elements.
    * @param device_type Kind of memory that `data` is in.

@@ -127,7 +127,7 @@ TEST(TensorImplTest, BoundTensorsStayWithinTheirFirstSizes) {
   EXPECT_EQ(impl.internal_resize_contiguous(larger), Error::NotSupported);
   EXPECT_THAT(spy.log(), ::testing::HasSubstr("Attempted to resize a bounded tensor"));
   EXPECT_EQ(impl.numel(), 1);
-  // The bound is the first sizes', not the current ones'.
+  // The first sizes are the bound, not the current ones.
   EXPECT_EQ(impl.internal_resize_contiguous(other), Error::Ok);
   const SizesType negative[] = {1, -1, 1, 1};
   EXPECT_EQ(impl.internal_resize_contiguous(negative), Error::InvalidArgument);

@@ -12,7 +12,7 @@ namespace executorch {
 namespace runtime {
 namespace testing {
 
-/// Stands in for CUDA memory with host memory and records every call.
+/// Uses host memory in place of CUDA memory and records every call.
 class MockCudaAllocator : public DeviceAllocator {
  public:
   MockCudaAllocator() = default;

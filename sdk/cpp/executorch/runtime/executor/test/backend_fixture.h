@@ -8,7 +8,7 @@ namespace executorch {
 namespace runtime {
 namespace testing {
 
-// For tests that say `using namespace executorch::runtime::testing`.
+// For tests with `using namespace executorch::runtime::testing`.
 using ::executorch::runtime::ArrayRef;
 using ::executorch::runtime::BackendExecutionContext;
 using ::executorch::runtime::BackendInitContext;

@@ -19,9 +19,9 @@ namespace testing {
 
 namespace {
 
-/// The inner program with everything that must outlive its method. The method is the last member, so that it is
-/// destroyed
-// first.
+/// The inner program with everything that must outlive its method.
+///
+/// The method is the last member, so that it is destroyed first.
 struct Handle {
   std::optional<extension::BufferDataLoader> loader;
   std::optional<Program> program;

@@ -90,7 +90,7 @@ class MethodFixture : public ::testing::Test {
     return program_->load_method("forward", memory_.get(), nullptr, external_data, backend_options, kernels_);
   }
 
-  /// A tensor over `data`, which must stay.
+  /// A tensor over `data`, which must outlive it.
   aten::Tensor tensor(std::vector<float>& data, std::vector<int32_t> sizes,
                       aten::ScalarType type = aten::ScalarType::Float, std::vector<uint8_t> dim_order = {}) {
     tensors_.push_back(extension::make_tensor_ptr({sizes.begin(), sizes.end()}, static_cast<void*>(data.data()),

@@ -89,7 +89,7 @@ class ProgramBuilder {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   std::vector<int64_t> planned_sizes = {0, 256};
-  /// Entry of `planned_sizes` and its device; the others are in CPU memory.
+  /// Indices into `planned_sizes`, and their devices; the other buffers are in CPU memory.
   std::vector<std::pair<int32_t, fb::DeviceType>> planned_devices;
   /// Inline constants from index 1 on; index 0 is reserved.
   std::vector<std::vector<uint8_t>> constants;

@@ -14,8 +14,8 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Makes the inputs of a program's methods, and sees their outputs. This one passes the tokens and their position, for
-/// programs that keep their cache themselves; subclasses feed caches that are inputs and outputs.
+/// Makes the inputs of a program's methods, and gets their outputs. This class passes the tokens and their position,
+/// for programs that store their cache. Subclasses can pass caches as inputs and outputs.
 class IOManager {
  public:
   /// `module` must outlive this.
@@ -37,7 +37,7 @@ class IOManager {
   ET_NODISCARD runtime::Error reset() { return reset("forward", "forward"); }
 
   /// The inputs of a call: `input`, int64 [1, tokens], and `start_pos`, see populate_start_pos_or_cache_position(),
-  /// which must outlive them. InvalidArgument if the method does not take two inputs.
+  /// which must outlive the inputs. InvalidArgument if the method does not take two inputs.
   virtual runtime::Result<std::vector<runtime::EValue>> prepare_prefill(const TensorPtr& input,
                                                                         const TensorPtr& start_pos,
                                                                         const std::string& prefill_method) {

@@ -72,7 +72,7 @@ bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, s
   };
   const auto character_at = [&](size_t at) { return next_character(text, at); };
   if (begin < kept) {
-    return false;  // the token before has taken it among its spaces
+    return false;  // the previous token has consumed it with its spaces
   }
   if (token.single_word &&
       ((begin > 0 && is_word(character_before(begin))) || (end < text.size() && is_word(character_at(end))))) {

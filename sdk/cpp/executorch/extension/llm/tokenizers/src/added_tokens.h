@@ -22,7 +22,7 @@ class AddedTokens {
  public:
   struct Token {
     std::string content;
-    std::string text;  // what it is found as: the content, or the normalised one
+    std::string text;  // the text to find: the content, or its normalised form
     uint64_t id = 0;
     bool single_word = false;  // not inside a longer word
     bool left_strip = false;   // takes the spaces before it
@@ -91,7 +91,7 @@ class AddedTokens {
       return at;
     }
   };
-  /// False if the token is not to be found here; otherwise widens it by the spaces that it takes.
+  /// Returns false if the token does not match here; otherwise extends the match by the spaces that it takes.
   static bool take(const Token& token, std::string_view text, size_t kept, size_t& begin, size_t& end);
 
   std::vector<Token> tokens_;

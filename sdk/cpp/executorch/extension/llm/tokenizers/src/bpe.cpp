@@ -70,7 +70,7 @@ class PairTable {
   size_t mask_ = 0;
 };
 
-/// sentencepiece's vocabularies use it instead of a space.
+/// The character that vocabularies of sentencepiece use instead of a space.
 constexpr std::string_view kMark = "\xE2\x96\x81";
 
 class Bpe final : public Model {
@@ -97,15 +97,15 @@ class Bpe final : public Model {
   bool byte_fallback_ = false;
   bool fuse_unknown_ = false;
   bool ignore_merges_ = false;
-  /// No merge joins a mark to a preceding character that is not a mark: every such place ends a word.
+  /// No merge joins a mark to a preceding character that is not a mark: a word ends before each such mark.
   bool ends_before_marks_ = false;
   uint32_t unknown_ = kNoToken;
   std::string prefix_, suffix_;
-  Vocabulary not_bytes_;  // with bytes_: tokens that contain characters which are no bytes
+  Vocabulary not_bytes_;  // with bytes_: tokens with characters that do not encode bytes
   std::array<uint32_t, 256> byte_symbols_{};
   std::vector<uint32_t> fallback_;
   PairTable merges_;
-  /// Whether a token's own text becomes that token again; computed when it is first a whole word.
+  /// Whether encoding a token's text gives that token; computed when the text is a whole word for the first time.
   std::unique_ptr<std::atomic<uint8_t>[]> whole_;
 };
 
@@ -263,7 +263,7 @@ Error Bpe::tokenize(std::string_view word, Workspace& workspace, std::vector<uin
 }
 
 Error Bpe::tokenize_part(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const {
-  // A symbol for each byte, with fallback also for those of the affixes.
+  // A symbol for each byte; with byte fallback, also for the bytes of the affixes.
   const uint64_t most = byte_fallback_ ? word.size() * (1 + prefix_.size()) + suffix_.size() : word.size();
   TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.steps(1 + word.size() * (1 + prefix_.size()) + suffix_.size()));
   TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.take(kBytesPerSymbol * most));

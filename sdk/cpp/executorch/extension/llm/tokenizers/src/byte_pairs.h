@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithm of byte-pair encoding: of all neighbours that may be merged, those of the lowest rank are, the leftmost
-// first.
+// The algorithm of byte-pair encoding: of all pairs of neighbours that may be merged, the one with the lowest rank is
+// merged next, the leftmost one among several.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ void merge_long(std::vector<Symbol>& symbols, const Lookup& lookup) {
     uint32_t left;
     uint32_t right;
     uint32_t token;
-    uint32_t size;  // of both symbols; if it differs, a symbol has changed and the candidate is stale
+    uint32_t size;                                  // total size of both symbols; if it differs, the candidate is stale
     bool operator<(const Candidate& other) const {  // the queue's top is its largest element
       return rank != other.rank ? rank > other.rank : left > other.left;
     }

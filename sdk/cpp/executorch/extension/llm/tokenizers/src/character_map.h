@@ -21,8 +21,8 @@ class CharacterMap {
   Error load(std::string_view bytes);
   bool empty() const { return units_.empty(); }
 
-  /// The replacement of the longest known prefix of `text`; `length` is the prefix's, 0 without one. `steps` grows by
-  /// the number of bytes that were read.
+  /// The replacement of the longest known prefix of `text`; `length` is the length of the prefix, or 0. `steps` grows
+  /// by the number of bytes that were read.
   std::string_view longest(std::string_view text, size_t& length, size_t& steps) const;
   /// Replaces like Hugging Face's `tokenizers`: a grapheme cluster of less than 6 bytes as a whole, by its shortest
   /// known beginning; otherwise each character. `text`, whose heap_bytes() are charged to `work`, is changed.

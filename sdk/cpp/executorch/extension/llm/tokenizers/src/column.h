@@ -25,7 +25,7 @@ class Column {
 
   /// An element of an array that is not a view.
   T& change(size_t i) { return own_[i]; }
-  /// Calls `edit(std::vector<T>&)`. What was a view is empty before.
+  /// Calls `edit(std::vector<T>&)`. The vector of a view is empty.
   template <typename Edit>
   void edit(const Edit& edit) {
     edit(own_);

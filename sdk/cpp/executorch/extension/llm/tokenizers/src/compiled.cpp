@@ -72,7 +72,7 @@ Error CompiledReader::next(std::string_view& section) {
   const char* entry = bytes_.data() + kHead + kEntry * next_++;
   const uint64_t offset = read_u64(entry), size = read_u64(entry + 8);
   if (offset % 8 != 0 || offset > bytes_.size() || size > bytes_.size() - offset) {
-    return damaged("the place of a section");
+    return damaged("the offset of a section");
   }
   section = bytes_.substr(offset, size);
   return Error::Ok;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tokenizer with its tables as they lie in memory, which is ready without parsing them: HFTokenizer::compile().
+// A tokenizer with tables in their in-memory form, which loads without parsing them: HFTokenizer::compile().
 //
 //     bytes 0-7    "PTETOK01"
 //     bytes 8-15   number of sections, u64

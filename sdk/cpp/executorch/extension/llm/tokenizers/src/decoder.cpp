@@ -14,7 +14,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// Puts one text in the place of all tokens.
+/// Replaces all tokens by one text.
 Error become(std::vector<std::string>& tokens, NewText& text, Work& work) {
   for (std::string& token : tokens) {
     work.give_back(heap_bytes(token));
@@ -55,7 +55,7 @@ Error clean_up(std::string& text, Work& work) {
   return Error::Ok;
 }
 
-/// A decoder that takes each token by itself.
+/// A decoder that handles each token separately.
 class EachToken : public Decoder {
  public:
   Error apply(std::vector<std::string>& tokens, Work& work) const override {

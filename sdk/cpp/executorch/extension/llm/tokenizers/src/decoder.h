@@ -18,8 +18,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// All tokens of a sequence; their text is the resulting strings, joined. The strings are charged to `work` by their
-  /// heap_bytes(), before and after.
+  /// Decodes all tokens of a sequence; the text is the resulting strings, joined. The strings are charged to `work` by
+  /// their heap_bytes(), before and after.
   virtual Error apply(std::vector<std::string>& tokens, Work& work) const = 0;
   /// Decodes one token of a sequence, the first or a later one, to the bytes that it adds. Leaves out what a decoder
   /// does at the end of a sequence.

@@ -34,7 +34,7 @@ struct HFTokenizer::State {
   AddedTokens added;
   std::optional<uint64_t> bos, eos;
   size_t size = 0;
-  std::shared_ptr<const void> owner;  // of the memory in which compiled tables lie
+  std::shared_ptr<const void> owner;  // owns the memory of compiled tables
 
   /// `tables`: as for make_model().
   Error load(const JsonValue& json, detail::CompiledReader* tables, detail::Work& work);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The models of a tokenizer.json, and those two that are a look-up: WordPiece and WordLevel.
+// Makes the models of a tokenizer.json. Implements the two that only look words up: WordPiece and WordLevel.
 #include "model.h"
 
 #include <cstdio>

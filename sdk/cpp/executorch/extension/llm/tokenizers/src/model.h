@@ -62,7 +62,7 @@ Error make_unigram(const JsonValue& json, std::unique_ptr<Model>& model);
 Error make_word_piece(const JsonValue& json, std::unique_ptr<Model>& model);
 Error make_word_level(const JsonValue& json, std::unique_ptr<Model>& model);
 
-/// Error::ParseFailure for a token whose id is above `largest`: tables have a place for every id below.
+/// Error::ParseFailure for a token whose id is above `largest`: tables have an entry for every id below.
 Error id_too_large(std::string_view token, uint64_t id, uint64_t largest);
 
 /// "vocab" of a model, an object of ids: calls `add(token, id)`, which returns an Error.

@@ -15,7 +15,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// Replaces each character by what `change(text, character)` appends: at most two bytes for each of the character's.
+/// Replaces each character by what `change(text, character)` appends: at most twice as many bytes as the character has.
 template <typename Change>
 Error change_characters(std::string& text, Work& work, Change&& change) {
   NewText out(work);

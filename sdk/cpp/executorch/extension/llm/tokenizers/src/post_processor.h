@@ -15,8 +15,8 @@ struct PostProcessor {
   std::vector<uint64_t> after;
 };
 
-/// "post_processor" of a tokenizer.json, for single sequences; nothing for null. What a template repeats is charged to
-/// `work`.
+/// "post_processor" of a tokenizer.json, for single sequences; nothing for null. Repeated parts of a template are
+/// charged to `work`.
 Error make_post_processor(const JsonValue& json, Work& work, PostProcessor& post_processor);
 
 }  // namespace tokenizers::detail

@@ -12,7 +12,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// A pre-tokenizer that splits every piece by itself.
+/// A pre-tokenizer that splits every piece separately.
 class PieceSplitter : public PreTokenizer {
  public:
   Error apply(PieceList& list) const override {
@@ -120,8 +120,8 @@ class FixedLength final : public PieceSplitter {
   uint64_t length_ = 5;
 };
 
-/// Calls `change(out, piece, is_first)`, which returns an Error, for each piece: it appends what becomes of it. The
-/// list has the new text then.
+/// Calls `change(out, piece, is_first)`, which returns an Error, for each piece: it appends the changed piece to `out`.
+/// Afterwards the list has the new text.
 template <typename Change>
 Error change_pieces(PieceList& list, const Change& change) {
   NewText out(list.work);

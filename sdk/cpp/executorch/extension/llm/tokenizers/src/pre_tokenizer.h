@@ -23,7 +23,7 @@ struct PieceList {
   /// Their memory is charged to `work`.
   std::vector<Range> pieces;
   Work& work;
-  /// Whether the text begins where the text to encode does.
+  /// Whether the text begins at the beginning of the text to encode.
   bool at_start = true;
 
   std::string_view piece(const Range& range) const { return text.substr(range.begin, range.end - range.begin); }

@@ -12,10 +12,10 @@
 namespace tokenizers::detail {
 namespace {
 
-/// PCRE2 does not tell how many steps a match took, only that they were more than a limit, and counts no repeats of one
-/// character. So an expression first sees a window of the text, and each begin of a match has few steps. PCRE2 says
-/// when that was not enough to be sure: then this begin has a larger window, or the next limit, and both are charged.
-/// The expressions of tokenizers need a few steps for a word.
+/// PCRE2 reports only that a match took more steps than a limit, and does not count repeats of one character. So an
+/// expression is first matched on a window of the text, with few steps for each start of a match. If PCRE2 reports that
+/// this was not enough, the same start gets a larger window or the next limit, and both attempts are charged. The
+/// expressions of tokenizers need a few steps for a word.
 constexpr size_t kWindow = 128;
 constexpr uint32_t kStepLimits[] = {64, 1'000, 64'000, 4'000'000};
 
@@ -58,11 +58,11 @@ struct Translated {
   size_t choices = 0;             // | ? * { outside of classes
 };
 
-/// The expression with \s as both syntaxes define it: PCRE2's has U+180E, which has been no space since Unicode 6.3.
+/// The expression with \s as both syntaxes define it: PCRE2's includes U+180E, which is not a space since Unicode 6.3.
 Translated translate(std::string_view pattern) {
   Translated result;
   std::string& out = result.pattern;
-  size_t depth = 0;  // of classes
+  size_t depth = 0;  // nesting depth of character classes
   for (size_t i = 0; i < pattern.size(); i++) {
     const std::string_view rest = pattern.substr(i);
     size_t count = 1;  // bytes that are copied
@@ -211,7 +211,7 @@ int Regex::Matches::match_in(size_t from, size_t end, void* context) {
   auto* data = static_cast<pcre2_match_data*>(data_);
   auto* limits = static_cast<pcre2_match_context*>(context);
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
-  // Then a result does not depend on what follows the window; where it would, it is PCRE2_ERROR_PARTIAL.
+  // With this option, a match that depends on the text after the window gives PCRE2_ERROR_PARTIAL.
   const uint32_t options = end < text_.size() ? PCRE2_PARTIAL_HARD : 0;
   int status = PCRE2_ERROR_JIT_STACKLIMIT;
   if (code_.compiled_to_machine_code) {
@@ -258,7 +258,7 @@ int Regex::Matches::match_at(size_t from) {
 int Regex::Matches::match() {
   const PCRE2_SIZE* found = pcre2_get_ovector_pointer(static_cast<pcre2_match_data*>(data_));
   size_t from = at_;
-  size_t alone_until = from;  // where matches that begin before are looked for one by one
+  size_t alone_until = from;  // up to here, each start of a match is tried separately
   while (true) {
     if (from < alone_until) {
       const int status = match_at(from);
@@ -271,7 +271,7 @@ int Regex::Matches::match() {
     const size_t end = window_end(from, kWindow);
     const int status = match_in(from, end, code_.context);
     const bool last = end == text_.size();
-    size_t seen = end;  // no match begins before
+    size_t seen = end;  // no match begins before this offset
     if (status >= 0 && (found[0] < end || last)) {
       const bool in_order = from <= found[0] && found[0] <= found[1];  // else next() refuses the match
       return !in_order || charge(1 + found[0] - from, found[1] - found[0]) ? status : PCRE2_ERROR_MATCHLIMIT;

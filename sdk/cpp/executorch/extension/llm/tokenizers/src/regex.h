@@ -17,8 +17,8 @@ namespace tokenizers::detail {
 /// The dialect of an expression: Oniguruma's `^` and `$` are the ends of lines.
 enum class RegexSyntax { kOniguruma, kRust };
 
-/// A compiled expression, matched by PCRE2. Time is charged: a match reads no more of the text than it needs, and what
-/// it reads, again or for the first time, counts. Any number of threads may use it.
+/// A compiled expression, matched by PCRE2. Time is charged: a match reads no more of the text than it needs, and each
+/// byte counts as often as it is read. Any number of threads may use it.
 class Regex {
  public:
   /// The cost of a match in addition to the bytes that are read.
@@ -29,7 +29,7 @@ class Regex {
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Error::RegexFailure names the place in the expression and what is wrong with it. The memory of the compiled
+  /// Error::RegexFailure contains the position of the error and its reason. The memory of the compiled
   /// expression is charged to `work`.
   Error compile(std::string_view pattern, RegexSyntax syntax, Work& work);
 
@@ -66,7 +66,7 @@ class Regex {
     /// or after `from`.
     int match_in(size_t from, size_t end, void* context);
     size_t window_end(size_t from, size_t size) const;
-    /// Charges that the expression is tried so often, and has read so many bytes.
+    /// Charges this number of tries of the expression, and of bytes that were read.
     bool charge(size_t tries, size_t bytes);
 
     const Code& code_;

@@ -50,7 +50,7 @@ Error SentencePieceEncoder::load(const SentencePieceModel& model) {
     const SentencePieceModel::Piece& piece = model.pieces[id];
     if (piece.text.empty() || find_invalid_utf8(piece.text) != std::string_view::npos || find(piece.text) != kNoToken ||
         !all_.add(piece.text, id)) {
-      return fail(Error::ParseFailure, "piece %zu of the model is empty, not UTF-8, or there twice", id);
+      return fail(Error::ParseFailure, "piece %zu of the model is empty, not UTF-8, or occurs twice", id);
     }
     kinds_.push_back(piece.kind);
     scores_.push_back(piece.score);
@@ -80,7 +80,7 @@ Error SentencePieceEncoder::load(const SentencePieceModel& model) {
     ends_before_marks_ = ends_before_marks_ && !has_mark_inside(piece.text);
   }
   if (!has_unknown) {
-    return fail(Error::ParseFailure, "the model has no piece for what is unknown");
+    return fail(Error::ParseFailure, "the model has no piece for unknown text");
   }
   ranks_ = ranks_by_score(scores_);
   bytes_ = byte_tokens(all_);

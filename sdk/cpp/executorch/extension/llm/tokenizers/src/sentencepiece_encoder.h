@@ -53,7 +53,7 @@ class SentencePieceEncoder {
   std::vector<uint32_t> kinds_;
   std::vector<float> scores_;
   std::vector<uint32_t> ranks_;
-  Trie trie_;  // of the pieces that text becomes
+  Trie trie_;  // pieces that text is encoded to
   Trie user_defined_;
   std::vector<uint32_t> bytes_;
   uint32_t unknown_ = 0;

@@ -23,7 +23,7 @@ struct SentencePieceModel {
   std::vector<Piece> pieces;
   uint32_t algorithm = kUnigram;
   bool byte_fallback = false;
-  bool space_is_suffix = false;  // the mark of a space is behind a word
+  bool space_is_suffix = false;  // the mark of a space follows a word
   std::string_view character_map;
   bool add_dummy_prefix = true;
   bool remove_extra_spaces = true;

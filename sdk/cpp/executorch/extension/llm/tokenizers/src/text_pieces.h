@@ -37,7 +37,7 @@ class Pattern {
     if (literal_.empty()) {
       return Error::Ok;
     }
-    // A search reads a byte of the text, and what a literal has in common with it, again and again.
+    // At worst, a search compares the literal again at every second byte of the text.
     TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size() + text.size() / 2 * std::min(literal_.size(), text.size())));
     for (size_t at = find(text, 0); at != std::string_view::npos; at = find(text, at + literal_.size())) {
       TK_CHECK_OK_OR_RETURN_ERROR(work.steps(Regex::kStepsOfMatch));
@@ -69,7 +69,7 @@ Error read_space_mark(const JsonValue& json, std::string& mark);
 /// "behavior" in a tokenizer.json.
 Error read_behavior(const JsonValue& json, SplitBehavior& behavior);
 
-/// Takes the matches of a text from left to right, and what is between them, and makes its pieces.
+/// Makes the pieces of a text from its matches, from left to right, and the text between them.
 class Splitter {
  public:
   Splitter(size_t size, SplitBehavior behavior, bool invert) : size_(size), behavior_(behavior), invert_(invert) {}

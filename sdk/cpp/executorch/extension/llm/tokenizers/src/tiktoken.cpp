@@ -195,7 +195,7 @@ Error Tiktoken::load_from_buffer(std::string_view bytes) {
     const size_t first = made->ranks.size();
     for (size_t i = 0; i < special_tokens_.size(); i++) {
       if (made->special.find(special_tokens_[i]) != nullptr || special_tokens_[i].empty()) {
-        return fail(Error::LoadFailure, "special token %zu, \"%.100s\", is empty or there twice", i,
+        return fail(Error::LoadFailure, "special token %zu, \"%.100s\", is empty or occurs twice", i,
                     special_tokens_[i].c_str());
       }
       AddedTokens::Token token;

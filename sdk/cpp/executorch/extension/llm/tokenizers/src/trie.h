@@ -19,7 +19,7 @@ class Trie {
 
   /// A position in the trie: begins at the root.
   uint32_t root() const { return 0; }
-  /// kNothing if no key goes on with that byte.
+  /// kNothing if no key continues with that byte.
   uint32_t step(uint32_t node, char byte) const {
     const uint32_t slot = find(node, static_cast<unsigned char>(byte));
     return edges_[slot].child;

@@ -49,7 +49,7 @@ class Decomposed final {
   std::vector<utf8proc_int32_t> characters;
 
  private:
-  /// Sorting takes as much again.
+  /// Sorting needs the same memory again.
   static size_t bytes(size_t count) { return 2 * sizeof(utf8proc_int32_t) * count; }
 
   Work& work_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The best segmentation of a text: that of the largest sum of scores.
+// The best segmentation of a text: the one with the largest sum of scores.
 #pragma once
 
 #include <algorithm>

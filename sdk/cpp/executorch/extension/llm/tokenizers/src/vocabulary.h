@@ -46,7 +46,7 @@ inline uint64_t hash_bytes(const char* data, size_t size) {
 /// Tokens by id and ids by token, without an allocation for each. Ids may have gaps.
 class Vocabulary {
  public:
-  /// False if the id is too large, or has another token already. A token that is there keeps its first id.
+  /// False if the id is too large, or has another token already. A token that exists keeps its first id.
   bool add(std::string_view token, uint64_t id);
   /// The id of a token; kNoToken for an unknown one.
   uint32_t find(std::string_view token) const {

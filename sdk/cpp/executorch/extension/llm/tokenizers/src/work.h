@@ -57,7 +57,7 @@ class NewText final {
     text_ += part;
     return Error::Ok;
   }
-  /// For `count` bytes more, which then may be appended to text().
+  /// Charges `count` more bytes, which may then be appended to text().
   Error make_room(size_t count) {
     const size_t size = text_.size() + count;
     return size <= text_.capacity() ? Error::Ok : grow(std::max(size, 2 * text_.capacity()));

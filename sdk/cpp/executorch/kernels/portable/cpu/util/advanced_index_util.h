@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Indexing with tensors, as `x[i, :, mask]`, for custom kernels. The list has an entry for each dimension, without a
- * value where all elements are taken; a mask, of dtype Bool or Byte, stands for as many dimensions as it has. Indices
- * are broadcast to one shape, in which a mask is the vector of its true elements. A check logs what it expected and
- * returns false.
+ * Indexing with tensors, as `x[i, :, mask]`, for custom kernels. The list has an entry for each dimension, which is
+ * empty where all elements are taken; a mask, of dtype Bool or Byte, indexes as many dimensions as it has. Indices are
+ * broadcast to one shape, in which a mask is the vector of its true elements. A check logs what it expected and returns
+ * false.
  */
 #pragma once
 
@@ -141,8 +141,8 @@ inline size_t get_num_leading_null_indices(TensorOptList indices) {
       indices.begin());
 }
 
-/// For each dimension of the input, the dimension of the result that it becomes, or -1 if it has an index. The
-/// dimensions of the indices are at the place of the first one if they are `adjacent`, else in front.
+/// For each dimension of the input, the dimension of the result that it becomes; -1 if it has an index. The result has
+/// the dimensions of the indices in place of the first index if they are `adjacent`, otherwise in front.
 inline void compute_dim_map(const Tensor& in, TensorOptList indices, int32_t* dim_map, bool adjacent) {
   const auto broadcast = static_cast<int32_t>(get_indices_broadcast_ndim(indices));
   int32_t next = adjacent ? 0 : broadcast;
@@ -202,10 +202,10 @@ ET_NODISCARD inline bool get_index_out_target_size(const Tensor& in, TensorOptLi
 }
 
 /**
- * The element of the input that is copied to a place of the result.
+ * The element of the input that is copied to an element of the result.
  *
  * @param start The dimension of the result in which the `broadcast_ndim` dimensions of the indices begin.
- * @param dim_map,ix_map Of compute_dim_map() and compute_index_map().
+ * @param dim_map,ix_map Results of compute_dim_map() and compute_index_map().
  * @return False, and logs, if an index is not within its dimension.
  */
 ET_NODISCARD inline bool get_in_coord(const Tensor& in, TensorOptList indices, size_t start, size_t broadcast_ndim,

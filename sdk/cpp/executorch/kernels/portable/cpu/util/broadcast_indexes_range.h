@@ -7,8 +7,8 @@
  *       out_data[out_index] = a_data[a_index] + b_data[b_index];
  *     }
  *
- * Elements are visited in the order of the sizes. The index of the result counts them, so that the result must be
- * contiguous; with `support_noncontiguous_output` it is a position in memory, too.
+ * Elements are visited in the order of the sizes. The index of the result counts the elements, so the result must be
+ * contiguous. With `support_noncontiguous_output`, it is a position in memory, like those of the operands.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Broadcasting, for custom kernels: shapes are aligned at their last dimension, and a size of 1 stands for any other
- * size. An index of an element counts in the order of the sizes, whatever the order in memory.
+ * Broadcasting, for custom kernels: shapes are aligned at their last dimension, and a size of 1 matches any other size.
+ * Elements are numbered in logical order, independent of the order in memory.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ inline bool tensors_are_broadcastable_between(const ::executorch::aten::Tensor& 
  * The smallest shape that both can be broadcast to.
  *
  * @param out_sizes Has room for `out_sizes_len` sizes, of which `*out_dim` are written.
- * @retval Error::InvalidArgument (logged) there is none, or it does not fit.
+ * @retval Error::InvalidArgument (logged) there is no such shape, or it does not fit.
  */
 ET_NODISCARD inline ::executorch::runtime::Error get_broadcast_target_size(
     ::executorch::aten::ArrayRef<::executorch::aten::SizesType> a_size,

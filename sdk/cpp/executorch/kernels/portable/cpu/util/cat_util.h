@@ -81,7 +81,7 @@ inline void copy_elements(KernelRuntimeContext& ctx, const char* from, ScalarTyp
   });
 }
 
-/// Joins tensors in which `rows` parts of consecutive elements follow each other.
+/// Joins tensors that each consist of `rows` parts of consecutive elements.
 inline void join(KernelRuntimeContext& ctx, ::executorch::aten::ArrayRef<Tensor> tensors, size_t rows, Tensor& out) {
   auto* to = static_cast<char*>(out.mutable_data_ptr());
   for (size_t row = 0; row < rows; ++row) {

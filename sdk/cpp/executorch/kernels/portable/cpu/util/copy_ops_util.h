@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The arguments of operators that copy elements to other places, for custom kernels. A check logs what it expected and
- * returns false. A target size assumes that the check has passed, and that dimensions do not count from the end unless
- * its comment says so; `out_sizes` has room for kTensorDimensionLimit.
+ * The arguments of operators that copy or reorder elements, for custom kernels. A check logs what it expected and
+ * returns false. Functions for target sizes require that the check has passed and, unless their comment says otherwise,
+ * dimensions that do not count from the end; `out_sizes` has room for kTensorDimensionLimit sizes.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace torch {
 namespace executor {
 
-/// The elements that `size` and `stride` reach from `storage_offset` on are within `in`.
+/// Checks that the elements that a view of `size` and `stride` has from `storage_offset` on are within `in`.
 ET_NODISCARD inline bool check_as_strided_copy_args(const Tensor& in, ::executorch::aten::ArrayRef<int64_t> size,
                                                     ::executorch::aten::ArrayRef<int64_t> stride,
                                                     std::optional<int64_t> storage_offset, Tensor& out) {
@@ -48,8 +48,8 @@ ET_NODISCARD inline bool check_as_strided_copy_args(const Tensor& in, ::executor
   return true;
 }
 
-/// Copies the elements that `size` and `stride` reach from `offset` on to `out`, which is contiguous. The check has
-/// passed.
+/// Copies the elements of a view of `size` and `stride`, which begins at `offset`, to `out`, which is contiguous. The
+/// arguments have passed the check.
 template <typename CTYPE>
 void as_strided_copy(const Tensor& in, ::executorch::aten::ArrayRef<int64_t> size,
                      ::executorch::aten::ArrayRef<int64_t> stride, int64_t offset, Tensor& out) {
@@ -107,7 +107,7 @@ ET_NODISCARD inline bool check_permute_copy_args(const Tensor& in, ::executorch:
   for (const int64_t dim : dims) {
     ET_LOG_AND_RETURN_IF_FALSE(tensor_has_dim(in, dim));
     bool& is_seen = seen[dim < 0 ? dim + in.dim() : dim];
-    ET_CHECK_OR_RETURN_FALSE(!is_seen, "permute: dimension %" PRId64 " is there twice", dim);
+    ET_CHECK_OR_RETURN_FALSE(!is_seen, "permute: dimension %" PRId64 " occurs twice", dim);
     is_seen = true;
   }
   return true;

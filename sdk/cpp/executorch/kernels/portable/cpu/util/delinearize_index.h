@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The index in each dimension of an element that is numbered in the order of the sizes, for custom kernels.
+ * Converts the number of an element, counted in logical order, to an index in each dimension, for custom kernels.
  */
 #pragma once
 

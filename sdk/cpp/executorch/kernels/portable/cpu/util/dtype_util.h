@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Elements of any dtype, read and written as one type of C++, for kernels of one's own.
+ * Elements of any dtype, read and written as one C++ type, for custom kernels.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ namespace native {
 namespace utils {
 
 /// Dtypes that an operand may have. REAL: integers and floating point numbers of 32 and 64 bits; H: float16; B: bool;
-/// BF16: bfloat16. Of what is computed, the compute type is the type of C++, and the common type also float16 and
-/// bfloat16 if that is float.
+/// BF16: bfloat16. The compute type is the C++ type of the computation; the common type is this type or, if it is
+/// float, also float16 or bfloat16.
 enum class SupportedTensorDtypes {
   REALHBBF16,
   REALHBF16,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Functions of the elements of one to three operands, which are broadcast and may have any dtype, for kernels of one's
- * own. `CTYPE` is the type that the function takes and gives; `op_name`, a static array of characters, is named in log
+ * Functions of the elements of one to three operands, which are broadcast and may have any dtype, for custom kernels.
+ * `CTYPE` is the parameter and result type of the function; `op_name`, a static array of characters, is named in log
  * lines:
  *
  *     static constexpr const char op_name[] = "my_ops::mul.out";
@@ -10,8 +10,8 @@
  *         [](const auto a, const auto b) { return a * b; }, ctx, a, SupportedTensorDtypes::REALHBBF16, b,
  *         SupportedTensorDtypes::REALHBBF16, out);
  *
- * `out` has the shape that the operands are broadcast to. If an operand or `out` has none of its dtypes, or an operand
- * cannot be broadcast, the kernel fails with InvalidArgument.
+ * `out` has the shape that the operands are broadcast to. If an operand or `out` has a dtype that it may not have, or
+ * an operand cannot be broadcast, the kernel fails with InvalidArgument.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Functions of single elements, and reductions, over `size` elements that are `stride` apart, for kernels of one's own.
+ * Functions of single elements, and reductions, over `size` elements that are `stride` apart, for custom kernels.
  */
 #pragma once
 

@@ -28,7 +28,7 @@ scalar_t grid_sampler_unnormalize(scalar_t coord, int64_t size, bool align_corne
   return align_corners ? (coord + 1) / 2 * (pixels - 1) : ((coord + 1) * pixels - 1) / 2;
 }
 
-/// The nearest place from 0 to clip_limit - 1.
+/// The nearest position from 0 to clip_limit - 1.
 template <typename scalar_t>
 scalar_t clip_coordinates(scalar_t in, int64_t clip_limit) {
   return std::min(static_cast<scalar_t>(clip_limit - 1), std::max(in, static_cast<scalar_t>(0)));
@@ -48,7 +48,7 @@ scalar_t reflect_coordinates(scalar_t in, int64_t twice_low, int64_t twice_high)
   return low + (place <= span ? place : 2 * span - place);
 }
 
-/// The place in pixels that is read for a coordinate of the grid.
+/// The position in pixels that is read for a coordinate of the grid.
 template <typename scalar_t>
 scalar_t grid_sampler_compute_source_index(scalar_t coord, int64_t size, GridSamplerPadding padding_mode,
                                            bool align_corners) {

@@ -62,7 +62,7 @@ ET_NODISCARD inline bool check_gather_args(const ::executorch::aten::Tensor& in,
   return internal::indices_are_within<int64_t>(index, nonempty_size(in, static_cast<ssize_t>(gathered)));
 }
 
-/// The slices of `in` in dimension `dim` that `index`, a vector of Int or Long, numbers.
+/// Selects slices of `in` along dimension `dim`; `index`, a vector of Int or Long, has their numbers.
 ET_NODISCARD inline bool check_index_select_args(const ::executorch::aten::Tensor& in, int64_t dim,
                                                  const ::executorch::aten::Tensor& index,
                                                  ::executorch::aten::Tensor& out) {

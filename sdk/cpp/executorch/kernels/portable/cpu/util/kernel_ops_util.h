@@ -27,7 +27,7 @@ inline void get_unsqueezed_sizes(const Tensor& t, int64_t unsqueeze_dim, ::execu
   std::copy(t.sizes().begin() + unsqueeze_dim, t.sizes().end(), next + 1);
 }
 
-/// The dim order of `t` with a dimension before `unsqueeze_dim`, which it also precedes in memory.
+/// The dim order of `t` with a new dimension before `unsqueeze_dim`, both in the sizes and in memory.
 inline void get_unsqueezed_dim_order(const Tensor& t, ::executorch::aten::DimOrderType unsqueeze_dim,
                                      ::executorch::aten::DimOrderType* dim_order_arr) {
   ::executorch::aten::DimOrderType order[kTensorDimensionLimit];
@@ -54,7 +54,7 @@ ET_NODISCARD inline bool check_arange_args(double start, double end, double step
 
 namespace internal {
 
-/// Images of dtype and dim order that pooling takes, and a window that has a stride, a padding and a dilation.
+/// Checks the dtypes and dim orders of images for pooling, and the stride and padding of the window.
 ET_NODISCARD inline bool check_pool2d_args(const Tensor& in, ::executorch::aten::IntArrayRef kernel_size,
                                            ::executorch::aten::IntArrayRef stride,
                                            ::executorch::aten::IntArrayRef padding, const Tensor& out) {
@@ -73,7 +73,7 @@ ET_NODISCARD inline bool check_pool2d_args(const Tensor& in, ::executorch::aten:
 
 }  // namespace internal
 
-/// Images, a window, and a divisor that is not 0.
+/// Checks images, a window, and a divisor that is not 0.
 ET_NODISCARD inline bool check_avg_pool2d_args(const Tensor& in, const ::executorch::aten::IntArrayRef kernel_size,
                                                const ::executorch::aten::IntArrayRef stride,
                                                const ::executorch::aten::IntArrayRef padding, const bool /*ceil_mode*/,
@@ -84,7 +84,7 @@ ET_NODISCARD inline bool check_avg_pool2d_args(const Tensor& in, const ::executo
   return true;
 }
 
-/// Images, a window, and indices of dtype Long.
+/// Checks images, a window, and indices of dtype Long.
 ET_NODISCARD inline bool check_max_pool2d_with_indices_args(
     const Tensor& in, ::executorch::aten::IntArrayRef kernel_size, ::executorch::aten::IntArrayRef stride,
     ::executorch::aten::IntArrayRef padding, ::executorch::aten::IntArrayRef dilation, bool /*ceil_mode*/,
@@ -147,8 +147,8 @@ ET_NODISCARD inline bool check_convolution_args(
   return !transposed || output_padding_is_valid(output_padding, stride, dilation, dims);
 }
 
-/// The batch, the output channels and the number of windows. A transposed convolution has the sizes that its inverse
-/// takes.
+/// The batch, the output channels and the number of windows. The result of a transposed convolution has the input sizes
+/// of the convolution that it inverts.
 inline void get_convolution_out_target_size(const Tensor& in, const Tensor& weight,
                                             ::executorch::aten::IntArrayRef stride,
                                             ::executorch::aten::IntArrayRef padding,
@@ -179,7 +179,7 @@ ET_NODISCARD inline bool check_masked_fill_args(const Tensor& in, const Tensor& 
   return tensor_is_bool_type(mask);
 }
 
-/// `pad` holds what is added before and after each of the last dimensions, the last one first; nothing is cut off.
+/// `pad` holds the padding before and after each of the last dimensions, the last one first; nothing is cut off.
 ET_NODISCARD inline bool check_constant_pad_args(const Tensor& in, ::executorch::aten::IntArrayRef pad,
                                                  const Scalar& /*value*/, Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_dtype(in, out));
@@ -196,7 +196,7 @@ ET_NODISCARD inline bool check_constant_pad_args(const Tensor& in, ::executorch:
   return int_array_all_ge(pad, 0);
 }
 
-/// Resizes `out` to the sizes of `in` and what is added.
+/// Resizes `out` to the sizes of `in` with the padding.
 ET_NODISCARD inline Error resize_constant_pad_output(const Tensor& in, ::executorch::aten::IntArrayRef pad,
                                                      Tensor& out) {
   ::executorch::aten::SizesType sizes[kTensorDimensionLimit];
@@ -208,7 +208,7 @@ ET_NODISCARD inline Error resize_constant_pad_output(const Tensor& in, ::executo
   return resize_tensor(out, ::executorch::aten::ArrayRef<::executorch::aten::SizesType>(sizes, rank));
 }
 
-/// Checks that `weight` is a matrix, whose rows `indices` number.
+/// Checks that `weight` is a matrix, and that `indices` are numbers of its rows.
 ET_NODISCARD inline bool check_embedding_args(const Tensor& weight, const Tensor& indices, const Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensor_is_rank(weight, 2));
   ET_LOG_AND_RETURN_IF_FALSE(tensor_is_rank(out, static_cast<size_t>(indices.dim()) + 1));

@@ -2,7 +2,7 @@
 /**
  * @file
  * Windows that move over the last dimensions of a tensor, as those of pooling and convolution, for custom kernels; a
- * part of kernel_ops_util.h. A list of one number holds for each dimension.
+ * part of kernel_ops_util.h. A list of one number applies to all dimensions.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace torch {
 namespace executor {
 
-/// Number `i` of a list, the only one of a list of one, or the default of an empty list.
+/// Entry `i` of a list, the only entry of a list of one, or the default for an empty list.
 inline int64_t val_at(::executorch::aten::IntArrayRef array, size_t i, int64_t default_value = 1) {
   return array.size() == 0 ? default_value : array[array.size() == 1 ? 0 : i];
 }
@@ -24,7 +24,7 @@ inline int64_t val_at(::executorch::aten::IntArrayRef array, size_t i, int64_t d
 /// Whether all numbers are at least `val`. Logs if not.
 ET_NODISCARD inline bool int_array_all_ge(::executorch::aten::IntArrayRef array, int64_t val) {
   for (size_t i = 0; i < array.size(); ++i) {
-    ET_CHECK_OR_RETURN_FALSE(array[i] >= val, "expected at least %" PRId64 " at place %zu, found %" PRId64, val, i,
+    ET_CHECK_OR_RETURN_FALSE(array[i] >= val, "expected at least %" PRId64 " at index %zu, found %" PRId64, val, i,
                              array[i]);
   }
   return true;
@@ -98,7 +98,7 @@ ET_NODISCARD inline bool output_size_is_valid(::executorch::aten::ArrayRef<::exe
   return true;
 }
 
-/// Writes the sizes of the window's dimensions of the result to their places in `out_sizes`; the others stay.
+/// Writes the sizes of the window's dimensions of the result to `out_sizes`; the other entries stay.
 inline void calculate_kernel_output_sizes(
     const Tensor& in, size_t kernel_ndim, ::executorch::aten::IntArrayRef kernel_sizes,
     ::executorch::aten::IntArrayRef stride, ::executorch::aten::IntArrayRef padding,
@@ -123,10 +123,10 @@ inline void calculate_kernel_output_sizes(
 }
 
 /**
- * Reduces a window at each place of one plane. `reduce_fn(value, index, accumulated, accumulated_index)` gives the new
- * accumulated value and index as a tuple; the first element of a window starts both. `map_fn(count, accumulated)` gives
- * the result; `count` is the number of places of the window, with `include_pad` also those of the padding. Indices
- * count the elements of a plane.
+ * Reduces a window at each position of one plane. `reduce_fn(value, index, accumulated, accumulated_index)` gives the
+ * new accumulated value and index as a tuple; the first element of a window starts both. `map_fn(count, accumulated)`
+ * gives the result; `count` is the number of elements of the window, with `include_pad` also those of the padding.
+ * Indices count the elements of a plane.
  *
  * @param indices_ptr Gets the index for each result; may be null.
  */

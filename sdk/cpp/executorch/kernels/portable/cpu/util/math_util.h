@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Arithmetic of single elements as PyTorch defines it, for kernels of one's own.
+ * Arithmetic of single elements as PyTorch defines it, for custom kernels.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ namespace internal {
 template <typename T>
 constexpr bool is_half = std::is_same_v<T, ::executorch::aten::Half> || std::is_same_v<T, ::executorch::aten::BFloat16>;
 
-/// NaN if one of both is NaN, otherwise the one that comes first.
+/// NaN if one argument is NaN, otherwise the one that `comes_first` selects.
 template <typename T, typename ComesFirst>
 T select(T a, T b, ComesFirst comes_first) {
   if constexpr (std::is_integral_v<T>) {
@@ -36,13 +36,13 @@ T select(T a, T b, ComesFirst comes_first) {
 
 }  // namespace internal
 
-/// The smaller one, as torch.minimum: NaN if one of both is NaN.
+/// The smaller one, as torch.minimum: NaN if one argument is NaN.
 template <typename T>
 T min_override(T a, T b) {
   return internal::select(a, b, [](auto x, auto y) { return x < y; });
 }
 
-/// The larger one, as torch.maximum: NaN if one of both is NaN.
+/// The larger one, as torch.maximum: NaN if one argument is NaN.
 template <typename T>
 T max_override(T a, T b) {
   return internal::select(a, b, [](auto x, auto y) { return x > y; });
@@ -60,7 +60,7 @@ T floor_divide(T a, T b) {
       return a / b;
     }
     const T remainder = std::fmod(a, b);
-    // The quotient is a whole number but for rounding.
+    // The quotient is a whole number, except for its rounding error.
     const T quotient = std::round((a - remainder) / b);
     return remainder != 0 && (b < 0) != (remainder < 0) ? quotient - 1 : quotient;
   }

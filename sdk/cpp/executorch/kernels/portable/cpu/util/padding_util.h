@@ -39,7 +39,7 @@ ET_NODISCARD inline bool check_padding_args(int64_t n, const Tensor& in, ::execu
   return true;
 }
 
-/// The sizes of `in` and what is added. The check has passed.
+/// The sizes of `in` with the padding. The check has passed.
 inline void get_padding_out_target_size(int64_t n, const Tensor& in, ::executorch::aten::ArrayRef<int64_t> padding,
                                         ::executorch::aten::SizesType* out_sizes, size_t* out_ndim) {
   *out_ndim = static_cast<size_t>(in.dim());
@@ -50,7 +50,7 @@ inline void get_padding_out_target_size(int64_t n, const Tensor& in, ::executorc
   }
 }
 
-/// The element of the input at place `j` of the result, where `pad` elements were added before: the nearest one.
+/// The element of the input for element `j` of the result, with `pad` elements added before: the nearest one.
 inline int64_t replication_ix(int64_t j, int64_t size, int64_t pad) {
   return std::clamp<int64_t>(j - pad, 0, size - 1);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Reductions over dimensions, for kernels of one's own. Without dimensions, and with an empty list of them, all are
- * reduced; a scalar counts as a vector of one element. Elements of results are numbered in the order of the sizes,
- * whatever the order in memory.
+ * Reductions over dimensions, for custom kernels. Without dimensions, and with an empty list of them, all are reduced;
+ * a scalar counts as a vector of one element. Elements of results are numbered in logical order, independent of the
+ * order in memory.
  */
 #pragma once
 
@@ -95,7 +95,7 @@ class ReducedDims {
     return count;
   }
 
-  /// Calls `fn(position, index)` for the elements of a result, from `start` to `end`. Negative ones count from the end.
+  /// Calls `fn(position, index)` for the elements `start` to `end` of a result. Negative values count from the end.
   template <typename Fn>
   void for_each(const Fn& fn, size_t out_ix, int64_t start, int64_t end) const {
     ET_CHECK_MSG(out_ix < count(false), "there is no element %zu of %zu in the result", out_ix, count(false));
@@ -115,7 +115,7 @@ class ReducedDims {
 
 }  // namespace internal
 
-/// The number of elements that an element of the result is computed of.
+/// The number of elements from which an element of the result is computed.
 inline size_t get_reduced_dim_product(const ::executorch::aten::Tensor& in, const OptionalDim& dim) {
   return internal::ReducedDims(in, dim).count(true);
 }
@@ -140,8 +140,8 @@ inline size_t get_init_index(const ::executorch::aten::Tensor& in, const Optiona
   return internal::ReducedDims(in, dim_list).position(out_ix, false);
 }
 
-/// Calls `fn(size, stride, base)` for each element of the result: its elements are at `base`, `base` + `stride`, and so
-/// on. Without a dimension, there is one call for all elements.
+/// Calls `fn(size, stride, base)` for each element of the result. The elements that it reduces are at `base`, `base` +
+/// `stride`, and so on. Without a dimension, there is one call for all elements.
 template <typename Fn>
 void apply_over_dim(const Fn& fn, const ::executorch::aten::Tensor& in, const OptionalDim& dim) {
   const internal::ReducedDims dims(in, dim);
@@ -156,8 +156,8 @@ void apply_over_dim(const Fn& fn, const ::executorch::aten::Tensor& in, const Op
   }
 }
 
-/// Calls `fn(position, index)` for the elements of element `out_ix` of the result: where each is in memory, and its
-/// index in the dimension. `start` and `end`, which is called too, may count from the end.
+/// Calls `fn(position, index)` for the elements that are reduced to element `out_ix` of the result: its position in
+/// memory, and its index in the dimension, from `start` to `end` inclusive, which may count from the end.
 template <typename Fn>
 void apply_over_dim(const Fn& fn, const ::executorch::aten::Tensor& in, const OptionalDim& dim, const size_t out_ix,
                     const int64_t start = 0, const int64_t end = -1) {

@@ -86,7 +86,7 @@ scalar_t area_pixel_compute_scale(int64_t input_size, int64_t output_size, bool 
   return output_size > 1 ? static_cast<scalar_t>(input_size - 1) / static_cast<scalar_t>(output_size - 1) : 0;
 }
 
-/// The place in the input of pixel `dst_index`. Only cubic interpolation reads before the first pixel.
+/// The position in the input of pixel `dst_index`. Only cubic interpolation reads before the first pixel.
 template <typename scalar_t>
 scalar_t area_pixel_compute_source_index(scalar_t scale, int64_t dst_index, bool align_corners, bool cubic) {
   const auto index = static_cast<scalar_t>(dst_index);
@@ -95,11 +95,11 @@ scalar_t area_pixel_compute_source_index(scalar_t scale, int64_t dst_index, bool
   return align_corners || cubic ? place : std::max(place, static_cast<scalar_t>(0));
 }
 
-/// The pixel before a place, and how far after it the place is, from 0 to 1.
+/// The pixel before a position, and the distance of the position from that pixel, from 0 to 1.
 template <typename scalar_t, typename opmath_t>
 void guard_index_and_lambda(const opmath_t& real_input_index, const int64_t& input_size, int64_t& input_index,
                             scalar_t& lambda) {
-  // Rounding may give a place after the last pixel.
+  // Rounding may give a position after the last pixel.
   input_index = std::min(static_cast<int64_t>(std::floor(real_input_index)), input_size - 1);
   lambda = static_cast<scalar_t>(std::clamp(real_input_index - static_cast<opmath_t>(input_index),
                                             static_cast<opmath_t>(0), static_cast<opmath_t>(1)));
@@ -122,7 +122,7 @@ void compute_source_index_and_lambda(int64_t& input_index0, int64_t& input_index
   lambda0 = static_cast<scalar_t>(1) - lambda1;
 }
 
-/// The pixel of the input that is copied to `dst_index`: the one before its place, as in mode "nearest".
+/// The pixel of the input that is copied to `dst_index`: the one before its position, as in mode "nearest".
 inline int64_t nearest_neighbor_compute_source_index(const float scale, int64_t dst_index, int64_t input_size) {
   return std::min(static_cast<int64_t>(std::floor(static_cast<float>(dst_index) * scale)), input_size - 1);
 }

@@ -20,7 +20,7 @@ ET_NODISCARD inline bool check_squeeze_copy_dim_args(const Tensor in, int64_t di
   return tensor_has_dim(in, dim);
 }
 
-/// Dimensions that are there once, and may count from the end.
+/// Dimensions that exist and occur once, and may count from the end.
 ET_NODISCARD inline bool check_squeeze_copy_dims_args(const Tensor in, const ::executorch::aten::ArrayRef<int64_t> dims,
                                                       const Tensor out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_dtype(in, out));
@@ -28,7 +28,7 @@ ET_NODISCARD inline bool check_squeeze_copy_dims_args(const Tensor in, const ::e
   for (const int64_t dim : dims) {
     ET_LOG_AND_RETURN_IF_FALSE(tensor_has_dim(in, dim));
     bool& is_seen = seen[dim < 0 ? dim + nonzero_dim(in) : dim];
-    ET_CHECK_OR_RETURN_FALSE(!is_seen, "squeeze: dimension %" PRId64 " is there twice", dim);
+    ET_CHECK_OR_RETURN_FALSE(!is_seen, "squeeze: dimension %" PRId64 " occurs twice", dim);
     is_seen = true;
   }
   return true;
@@ -67,8 +67,8 @@ ET_NODISCARD inline bool check_unsqueeze_copy_args(const Tensor input, int64_t d
 }
 
 /**
- * The sizes of a view, one of which may be -1: it follows from the others. `dim` is their number. Returns false, and
- * logs, if the view would have another number of elements.
+ * Writes the `dim` sizes of a view. One of them may be -1; it is computed from the others. Returns false, and logs, if
+ * the view would have another number of elements.
  */
 ET_NODISCARD inline bool get_view_copy_target_size(const Tensor input,
                                                    ::executorch::aten::ArrayRef<int64_t> size_int64_t, int64_t dim,
@@ -111,13 +111,13 @@ ET_NODISCARD inline bool check_view_copy_args(const Tensor& self, ::executorch::
       out, ::executorch::aten::ArrayRef<::executorch::aten::SizesType>(sizes, size_int64_t.size()));
 }
 
-/// The copy waits, and is contiguous or keeps a memory format that is contiguous.
+/// The copy is blocking, and is contiguous or keeps a memory format that is contiguous.
 ET_NODISCARD inline bool check_to_copy_args(const Tensor& input, bool non_blocking,
                                             std::optional<::executorch::aten::MemoryFormat> memory_format,
                                             Tensor& out) {
   (void)input;
   (void)out;
-  ET_CHECK_OR_RETURN_FALSE(!non_blocking, "to: copies that do not wait are not supported");
+  ET_CHECK_OR_RETURN_FALSE(!non_blocking, "to: non-blocking copies are not supported");
   ET_CHECK_OR_RETURN_FALSE(!memory_format || *memory_format == MemoryFormat::Contiguous,
                            "to: expected the memory format Contiguous, found %d", static_cast<int>(*memory_format));
   return true;
@@ -128,7 +128,7 @@ ET_NODISCARD inline bool check_to_copy_args(const Tensor& input, bool non_blocki
 ET_NODISCARD inline bool check__to_dim_order_copy_args(const Tensor& input, bool non_blocking,
                                                        ::executorch::aten::OptionalArrayRef<int64_t> dim_order,
                                                        Tensor& out) {
-  ET_CHECK_OR_RETURN_FALSE(!non_blocking, "_to_dim_order_copy: copies that do not wait are not supported");
+  ET_CHECK_OR_RETURN_FALSE(!non_blocking, "_to_dim_order_copy: non-blocking copies are not supported");
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_rank(input, out));
   if (!dim_order.has_value()) {
     // Without one, the order of the input is kept.
@@ -141,7 +141,7 @@ ET_NODISCARD inline bool check__to_dim_order_copy_args(const Tensor& input, bool
   ET_LOG_AND_RETURN_IF_FALSE(get_dim_order(out, found, static_cast<size_t>(out.dim())) == Error::Ok);
   for (size_t i = 0; i < dim_order->size(); ++i) {
     ET_CHECK_OR_RETURN_FALSE((*dim_order)[i] == static_cast<int64_t>(found[i]),
-                             "_to_dim_order_copy: expected dimension %" PRId64 " at place %zu, found %d",
+                             "_to_dim_order_copy: expected dimension %" PRId64 " at index %zu, found %d",
                              (*dim_order)[i], i, static_cast<int>(found[i]));
   }
   return true;

@@ -4,8 +4,8 @@
  * GoogleTest matchers of tensors. Two tensors are equal when dtype, sizes, dim order and every element are; they are
  * close when |a - b| <= atol + rtol * |b| for every element instead. NaN is close to NaN, an infinity to itself.
  *
- * `DATA` variants compare dtype and elements in the order of memory, whatever the sizes. Close variants have default
- * tolerances; `_WITH_TOL` takes them.
+ * `DATA` variants compare dtype and elements in the order of memory, and ignore the sizes. `CLOSE` variants have
+ * default tolerances; `_WITH_TOL` takes others.
  */
 #pragma once
 

@@ -20,7 +20,7 @@ namespace internal {
 /// True when `dim_order` holds each of 0..dims-1 once. `dims` is at most kTensorDimensionLimit.
 template <typename DimOrderType>
 bool is_permutation(const DimOrderType* dim_order, const size_t dims) {
-  static_assert(kTensorDimensionLimit <= 32, "one bit of `seen` a dimension");
+  static_assert(kTensorDimensionLimit <= 32, "`seen` has a bit for each dimension");
   uint32_t seen = 0;
   for (size_t i = 0; i < dims; ++i) {
     const size_t d = static_cast<size_t>(dim_order[i]);

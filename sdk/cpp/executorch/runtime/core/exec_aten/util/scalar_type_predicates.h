@@ -8,7 +8,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Integers of 8 to 64 bits that take part in promotion, and Bool when asked for.
+/// Integers of 8 to 64 bits that take part in promotion, and Bool if `includeBool`.
 constexpr bool isIntegralType(::executorch::aten::ScalarType t, bool includeBool) {
   return (includeBool && t == aten::ScalarType::Bool) || t == aten::ScalarType::Byte || t == aten::ScalarType::Char ||
          t == aten::ScalarType::Short || t == aten::ScalarType::Int || t == aten::ScalarType::Long;
@@ -47,7 +47,7 @@ constexpr bool isBarebonesUnsignedType(::executorch::aten::ScalarType t) {
   return t == aten::ScalarType::UInt16 || t == aten::ScalarType::UInt32 || t == aten::ScalarType::UInt64;
 }
 
-/// Quantized type that stores an integer type; other types stay.
+/// Quantized type that stores an integer type; other types are returned unchanged.
 constexpr ::executorch::aten::ScalarType toQIntType(::executorch::aten::ScalarType t) {
   switch (t) {
     case aten::ScalarType::Byte:
@@ -61,7 +61,7 @@ constexpr ::executorch::aten::ScalarType toQIntType(::executorch::aten::ScalarTy
   }
 }
 
-/// Integer type that a quantized type stores; other types stay.
+/// Integer type that a quantized type stores; other types are returned unchanged.
 constexpr ::executorch::aten::ScalarType toUnderlying(::executorch::aten::ScalarType t) {
   switch (t) {
     case aten::ScalarType::QUInt8:
@@ -82,7 +82,7 @@ constexpr bool isUnderlying(::executorch::aten::ScalarType type, ::executorch::a
   return type == internal::toUnderlying(qtype);
 }
 
-/// Type of the parts of a complex type; other types stay.
+/// Type of the parts of a complex type; other types are returned unchanged.
 constexpr ::executorch::aten::ScalarType toRealValueType(::executorch::aten::ScalarType t) {
   switch (t) {
     case aten::ScalarType::ComplexHalf:

@@ -8,8 +8,8 @@
  * runs the lambda with CTYPE as the C++ type of the given ScalarType and returns what it returns. For a type outside
  * the set it logs, calls CONTEXT.fail(Error::InvalidArgument) and returns a default value; the lambda does not run.
  *
- * The set's last type shares its case with `default`, so that the lambda is compiled once a type and the failure has
- * the lambda's return type.
+ * The set's last type shares its case with `default`, so the lambda is compiled once for each type, and the failure has
+ * its return type.
  */
 #pragma once
 

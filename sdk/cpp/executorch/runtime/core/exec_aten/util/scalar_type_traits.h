@@ -31,7 +31,7 @@ struct CppTypeToScalarType;
 ET_FORALL_SCALAR_TYPES(SPECIALIZE_CppTypeToScalarType)
 #undef SPECIALIZE_CppTypeToScalarType
 
-/// std::is_floating_point that also knows Half and BFloat16.
+/// std::is_floating_point that is also true for Half and BFloat16.
 template <typename T>
 struct is_floating_point
     : std::integral_constant<bool, std::is_floating_point<T>::value || std::is_same_v<T, aten::Half> ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Questions about element types. Includes the type lists (ET_FORALL_*), the dispatch (ET_SWITCH_*) and the promotion.
+ * Properties of element types. Includes the type lists (ET_FORALL_*), the dispatch (ET_SWITCH_*) and the promotion.
  */
 #pragma once
 

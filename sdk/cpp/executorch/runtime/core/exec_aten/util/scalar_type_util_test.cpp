@@ -140,7 +140,7 @@ struct Name;
 ET_FORALL_SCALAR_TYPES(NAME)
 #undef NAME
 
-// Types for which a switch runs its body, and that the body saw the right C++ type.
+// The types for which a switch runs its body. Expects that the body gets the right C++ type.
 template <typename Switch>
 std::vector<ScalarType> accepted(Switch run_switch) {
   PalSpy spy;

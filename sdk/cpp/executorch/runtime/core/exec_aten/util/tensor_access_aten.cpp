@@ -23,7 +23,7 @@ runtime::Result<ssize_t> checked_numel(const Size* sizes, ssize_t dim) {
     ET_CHECK_OR_RETURN_ERROR(sizes[i] >= 0, InvalidArgument, "dimension %zd has the negative size %" PRId64, i,
                              int64_t{sizes[i]});
     empty = empty || sizes[i] == 0;
-    // Skip sizes of 0, so that an overflow of the others is an error whatever the order of the sizes.
+    // Skip sizes of 0, so that an overflow of the others is an error in every order of the sizes.
     ET_CHECK_OR_RETURN_ERROR(sizes[i] == 0 || !__builtin_mul_overflow(numel, int64_t{sizes[i]}, &numel),
                              InvalidArgument, "the number of elements overflows at dimension %zd of size %" PRId64, i,
                              int64_t{sizes[i]});

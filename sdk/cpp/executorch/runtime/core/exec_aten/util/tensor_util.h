@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Questions, index arithmetic, scalar extraction and resizing of tensors for kernels. A predicate that is false logs
+ * Predicates, index arithmetic, scalar extraction and resizing of tensors for kernels. A predicate that is false logs
  * what it expected and what it found, so that ET_KERNEL_CHECK(ctx, predicate(...), InvalidArgument, out) is a whole
  * check.
  */
@@ -79,7 +79,7 @@ bool tensor_has_non_empty_dim(aten::Tensor t, int64_t d);
 /// `ix` (may be negative) is an index into dimension `d`.
 bool tensor_dim_has_index(aten::Tensor t, int64_t d, int64_t ix);
 bool tensors_have_same_size_at_dims(aten::Tensor a, size_t dim_a, aten::Tensor b, size_t dim_b);
-/// Scalars and tensors of one element have the same shape whatever their rank.
+/// Scalars and tensors of one element have the same shape, even if their ranks differ.
 bool tensors_have_same_shape(aten::Tensor a, aten::Tensor b);
 bool tensors_have_same_shape(aten::Tensor a, aten::Tensor b, aten::Tensor c);
 bool tensors_have_same_shape_and_dtype(aten::Tensor a, aten::Tensor b);

@@ -28,7 +28,7 @@ struct DemoValue {
   /// Saturates.
   size_t numel() const;
 
-  /// Size of dimension `from_end`, counted from the last one, which is 0; 1 if it does not exist.
+  /// Size of a dimension, counted from the last one, which is number 0; 1 if it does not exist.
   int32_t size_from_end(size_t from_end) const { return from_end < dim ? sizes[dim - 1 - from_end] : 1; }
 };
 

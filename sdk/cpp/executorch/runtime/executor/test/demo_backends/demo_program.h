@@ -36,7 +36,7 @@ struct DemoOperand {
   size_t index = 0;
   double number = 0;
   std::vector<double> list;
-  /// Of the named data, and its sizes.
+  /// The key and the sizes of named data.
   std::string key;
   std::vector<int32_t> sizes;
 };
@@ -44,7 +44,7 @@ struct DemoOperand {
 struct DemoInstruction {
   DemoOp op;
   aten::ScalarType dtype;
-  /// The most elements of the result.
+  /// The largest number of elements of the result.
   size_t numel;
   uint32_t debug_handle;
   std::vector<DemoOperand> operands;

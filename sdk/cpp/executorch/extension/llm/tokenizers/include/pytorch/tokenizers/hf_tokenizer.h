@@ -23,7 +23,7 @@ class HFTokenizer final : public Tokenizer {
   /// A `tokenizer.json`, or the folder with it. The names of the tokens that begin and end a sequence are read from a
   /// `tokenizer_config.json` beside it, if there is one.
   Error load(const std::string& tokenizer_path) override;
-  /// A `tokenizer.json`, or what compile() gave.
+  /// A `tokenizer.json`, or the output of compile().
   Error load_from_buffer(std::string_view bytes) override;
   /// Loads a `tokenizer.json` with the content of `tokenizer_config.json`. The output of compile() already contains the
   /// latter.

@@ -8,7 +8,7 @@
 namespace tokenizers {
 
 /// A `tokenizer.bin` of llama2.c, as `Llama2cTokenizer.export` in Python writes it: little-endian, four int32 (number
-/// of tokens, id of BOS, id of EOS, length of the longest token), then of each token a float32 score, an int32 length
+/// of tokens, id of BOS, id of EOS, length of the longest token), then for each token a float32 score, an int32 length
 /// and its bytes.
 class Llama2cTokenizer final : public Tokenizer {
  public:

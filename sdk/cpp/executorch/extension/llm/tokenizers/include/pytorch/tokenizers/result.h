@@ -49,8 +49,8 @@ class Result final {
 
 }  // namespace tokenizers
 
-/// Returns the error of `result__` from the calling function, or is its value. A GNU extension, like the one it is
-/// named after.
+/// Evaluates to the value of `result__`, or returns its error from the calling function. A GNU extension, like the
+/// macro of ExecuTorch that it is named after.
 #define TK_UNWRAP(result__)        \
   __extension__({                  \
     auto tk_result__ = (result__); \

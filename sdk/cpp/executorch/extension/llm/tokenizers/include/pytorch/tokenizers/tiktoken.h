@@ -44,7 +44,7 @@ class Tiktoken final : public Tokenizer {
   Result<std::string> id_to_piece(uint64_t token) const override;
   Result<uint64_t> piece_to_id(const std::string& text) const override;
   Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const override;
-  /// Names of special tokens in the text are text.
+  /// Encodes names of special tokens in the text as ordinary text.
   Result<std::vector<uint64_t>> encode_ordinary(const std::string& input) const;
   Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const override;
 

@@ -76,7 +76,7 @@ class Tokenizer {
 class StreamDecoder {
  public:
   /// `tokenizer` must outlive this. `previous` is the token before the first one, and `unfinished` the bytes of a
-  /// character that the first one goes on with.
+  /// character that the first one continues.
   explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = false,
                          uint64_t previous = Tokenizer::kBeginning, std::string unfinished = {})
       : tokenizer_(tokenizer),
