@@ -7,7 +7,7 @@ import PackageDescription
 // - in the tag of a release: archives, whose addresses and checksums are in sdk/ios/release.json (docs/releasing.md);
 // - in a checkout: what scripts/build_apple_frameworks.sh built and linked into sdk/ios/Frameworks.
 // Elsewhere it is the shared library of the C interface (executorch_c), which pkg-config finds. That library has all
-// kernels and backends, so the products of these names are empty there; they exist for an app's manifest to work on
+// kernels and backends, so the products with these names are empty there; they exist so that an app's manifest works on
 // both. EXECUTORCH_PLATFORM=apple gives the Apple manifest, with all products, on any system.
 let sources = "sdk/ios"
 let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
@@ -73,7 +73,7 @@ let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("executorch", ["ExecuTorch"], ["executorch"]),
   ("executorch_llm", ["ExecuTorchLLM"], ["executorch", "executorch_llm"]),
   ("kernels_llm", ["kernels_llm", "kernels_optimized"], ["kernels_llm", "kernels_optimized"]),
-  // The original's name for the kernels of weights in few bits, which kernels_llm has.
+  // The original's name for the kernels of low-bit weights, which kernels_llm contains.
   ("kernels_torchao", ["kernels_llm", "kernels_optimized"], ["kernels_llm", "kernels_optimized"]),
   ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
   ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
@@ -134,7 +134,7 @@ func binaryTarget(of framework: String) -> Target {
   return .binaryTarget(name: name, url: "\(release.url)/\(framework).xcframework.zip", checksum: checksum)
 }
 
-/// Whether the framework has been built or released. One that has not is left out, because a binary target without its
+/// Whether the framework has been built or released. Other frameworks are left out, because a binary target without its
 /// file makes the whole package fail. The runtime is always offered, so that the error names the missing file.
 func isOffered(_ framework: String) -> Bool {
   if let release, !release.checksums.isEmpty {

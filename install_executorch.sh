@@ -41,6 +41,6 @@ command -v "${python}" >/dev/null || {
 constraints=() package="${root}[export]"
 [[ -z "${pinned}" ]] || constraints=(-c "${requirements}/constraints.txt")
 [[ -n "${minimal}" ]] || package="${root}[examples]"
-# Without isolation, what the build needs must be there.
+# Without isolation, the requirements of the build must be installed.
 [[ ${#editable[@]} -eq 0 ]] || "${python}" -m pip install ${constraints[@]+"${constraints[@]}"} -r "${requirements}/build.txt"
 "${python}" -m pip install ${constraints[@]+"${constraints[@]}"} ${editable[@]+"${editable[@]}"} "${package}"

@@ -1,6 +1,6 @@
-# Libraries with PyTorch: extension_aten_util, which is between its tensors and the portable ones, and the runtime over
-# at::Tensor itself (USE_ATEN_LIB), whose libraries have the names of the portable ones with _aten behind. PyTorch is that of
-# the Python interpreter that CMake finds.
+# Libraries with PyTorch: extension_aten_util, which converts between its tensors and the portable ones, and the runtime over
+# at::Tensor itself (USE_ATEN_LIB), whose libraries have the names of the portable ones with the suffix _aten. PyTorch is
+# that of the Python interpreter that CMake finds.
 
 # executorch_find_pytorch(option): makes the target `executorch_pytorch`, PyTorch's headers and libraries. `option` is
 # the option that needs it, for messages.
@@ -29,8 +29,8 @@ function(executorch_find_pytorch option)
 endfunction()
 
 # executorch_aten_library(name [WITHOUT a.cpp ...] [WITH b.cpp ...] [LIBS x ...]): the library name_aten, made of the
-# sources of the library `name` without the first and with the second files. It links the libraries that `name` links,
-# or those over at::Tensor if they exist, and LIBS.
+# sources of the library `name`, without the files in WITHOUT and with the files in WITH. It links LIBS and the libraries that
+# `name` links, or their versions over at::Tensor if they exist.
 function(executorch_aten_library name)
   cmake_parse_arguments(ARG "" "" "WITHOUT;WITH;LIBS" ${ARGN})
   get_target_property(libraries ${name} INTERFACE_LINK_LIBRARIES)

@@ -163,7 +163,7 @@ function(executorch_enabled_backends variable)
   set(${variable} "${enabled}" PARENT_SCOPE)
 endfunction()
 
-# executorch_backend_ids(variable): the names by which programs call the enabled backends, separated by commas.
+# executorch_backend_ids(variable): the names of the enabled backends in programs, separated by commas.
 function(executorch_backend_ids variable)
   executorch_enabled_backends(names)
   set(ids "")
@@ -179,7 +179,7 @@ endfunction()
 # For the CMakeLists.txt of a backend's folder: its library, as the manifest there names it, with its public headers, which are
 # included as <executorch/backends/NAME/...> and installed. One source defines `extern "C" bool executorch_TARGET_at_load()`,
 # whose object file registers the backend: linking the library is enough. OBJECTS are targets of third-party code that become
-# part of it, so that whoever links it needs nothing else. Includes, and the folder itself, are for the library, and for its
+# part of it, so that targets that link it need nothing else. Includes, and the folder itself, are for the library, and for its
 # tests through the target TARGET_private.
 function(executorch_backend)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;OBJECTS;INCLUDES;SYSTEM_INCLUDES" ${ARGN})

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Libraries of one's own kernels, and of only those operators and dtypes that programs use (docs/selective_build.md,
-# docs/kernel_registration.md). For projects that use the library in either way: after find_package(executorch) or
-# add_subdirectory() these functions are there. They read programs and YAML files when CMake runs, and again when one changes.
+# Libraries of a project's own kernels, and libraries with only the operators and dtypes that programs use
+# (docs/selective_build.md, docs/kernel_registration.md). These functions exist after find_package(executorch) and after
+# add_subdirectory(). They read programs and YAML files when CMake runs, and again when one changes.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/DtypeSelection.cmake")
 
-# executorch_codegen_root(variable): the folder that holds codegen/ and kernels/: this source tree, or what is installed of it.
+# executorch_codegen_root(variable): the folder that holds codegen/ and kernels/: the source tree, or a folder of the installation.
 function(executorch_codegen_root variable)
   if(EXECUTORCH_CODEGEN_ROOT)
     cmake_path(ABSOLUTE_PATH EXECUTORCH_CODEGEN_ROOT NORMALIZE OUTPUT_VARIABLE root)
@@ -16,7 +16,7 @@ function(executorch_codegen_root variable)
   set(${variable} "${root}" PARENT_SCOPE)
 endfunction()
 
-# executorch_find_codegen_python(): sets the cached EXECUTORCH_CODEGEN_PYTHON, or says what it needs.
+# executorch_find_codegen_python(): sets the cached EXECUTORCH_CODEGEN_PYTHON; an error names the missing packages.
 function(executorch_find_codegen_python)
   if(EXECUTORCH_CODEGEN_PYTHON)
     return()
@@ -53,8 +53,8 @@ endfunction()
 # gen_selected_ops([LIB_NAME name] [OPS_SCHEMA_YAML file] [ROOT_OPS ops] [INCLUDE_ALL_OPS ON] [OPS_FROM_MODEL file|folder ...]
 #                  [DTYPE_SELECTIVE_BUILD ON])
 # gen_selected_ops("ops_schema_yaml" "root_ops" "include_all_ops" ["ops_from_model" "dtype_selective_build"])
-# Writes selected_operators.yaml for the library LIB_NAME that gen_operators_lib() is to make. One of the four ways to choose
-# the operators is given, and not an empty text: a functions.yaml (or a selected_operators.yaml), names ("aten::add.out,aten::mm.out"),
+# Writes selected_operators.yaml for the library LIB_NAME that gen_operators_lib() is to make. Exactly one of the four ways to
+# choose the operators is given and not empty: a functions.yaml (or a selected_operators.yaml), names ("aten::add.out,aten::mm.out"),
 # all, or programs and folders of programs. DTYPE_SELECTIVE_BUILD: only the dtypes that the programs use.
 function(gen_selected_ops)
   set(single LIB_NAME OPS_SCHEMA_YAML INCLUDE_ALL_OPS DTYPE_SELECTIVE_BUILD)
@@ -117,14 +117,14 @@ function(gen_selected_ops)
 endfunction()
 
 # generate_bindings_for_kernels([LIB_NAME name] [FUNCTIONS_YAML file ...] [CUSTOM_OPS_YAML file ...])
-# Says which kernels there are for the library that gen_operators_lib() is to make. Of an operator in several files the first
-# file's kernels count. After gen_selected_ops() of the same LIB_NAME.
+# Names the kernels for the library that gen_operators_lib() is to make. If several files have an operator, the first file's
+# kernels are used. Call it after gen_selected_ops() with the same LIB_NAME.
 function(generate_bindings_for_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 GEN "ADD_EXCEPTION_BOUNDARY" "LIB_NAME;DTYPE_SELECTIVE_BUILD" "FUNCTIONS_YAML;CUSTOM_OPS_YAML")
   executorch_check_parsed(generate_bindings_for_kernels "${GEN_UNPARSED_ARGUMENTS}")
   get_property(selection DIRECTORY PROPERTY "EXECUTORCH_SELECTION_OF_${GEN_LIB_NAME}")
   if(NOT selection)
-    message(FATAL_ERROR "generate_bindings_for_kernels() needs to know which operators: call gen_selected_ops() before, with the "
+    message(FATAL_ERROR "generate_bindings_for_kernels() needs a selection of operators: call gen_selected_ops() before, with the "
       "same LIB_NAME ('${GEN_LIB_NAME}'); INCLUDE_ALL_OPS ON is for all of them.")
   endif()
   foreach(kind FUNCTIONS_YAML CUSTOM_OPS_YAML)
@@ -164,9 +164,9 @@ endfunction()
 
 # gen_operators_lib([LIB_NAME] name KERNEL_LIBS library ... [DEPS library ...] [WITHOUT_PRIM_OPS])
 # Makes the library `name`, which registers the kernels that gen_selected_ops() chose when the program starts: linking it is
-# enough. KERNEL_LIBS implement them (portable_kernels, quantized_kernels, libraries of the project's own); what is not
-# registered is not linked. In a build for the dtypes of programs, those of this package are compiled anew for these.
-# WITHOUT_PRIM_OPS: the programs use none of the operators of the runtime itself, so these are not linked either.
+# enough. KERNEL_LIBS implement them (portable_kernels, quantized_kernels, libraries of the project's own); the
+# linker drops kernels that are not registered. With DTYPE_SELECTIVE_BUILD, this package's libraries are compiled again for
+# the selected dtypes. WITHOUT_PRIM_OPS: the programs do not use the runtime's own operators, so these are not linked either.
 function(gen_operators_lib)
   cmake_parse_arguments(PARSE_ARGV 0 GEN "WITHOUT_PRIM_OPS" "LIB_NAME;DTYPE_SELECTIVE_BUILD" "KERNEL_LIBS;DEPS")
   if(NOT GEN_LIB_NAME)
@@ -183,7 +183,7 @@ function(gen_operators_lib)
     endforeach()
   endif()
   if(NOT SELECTION OR NOT (FUNCTIONS_YAML OR CUSTOM_OPS_YAML))
-    message(FATAL_ERROR "gen_operators_lib() packages what is there to register: call gen_selected_ops() and "
+    message(FATAL_ERROR "gen_operators_lib() registers the kernels of an earlier selection: call gen_selected_ops() and "
       "generate_bindings_for_kernels(FUNCTIONS_YAML ... CUSTOM_OPS_YAML ...) before, with LIB_NAME '${GEN_LIB_NAME}' or none.")
   endif()
   foreach(library IN LISTS GEN_KERNEL_LIBS GEN_DEPS)
@@ -290,8 +290,8 @@ function(gen_custom_ops_aot_lib)
 endfunction()
 
 # executorch_kernel_test(name CASES file ... LIBS library ...)
-# Makes a program, and a test that runs it, of the kernels that the libraries register: it makes the calls in files of cases,
-# which sdk.kernels.testing writes, and fails where the results are others. No test framework is needed.
+# Makes a program and a test that runs it. The program calls the kernels that the libraries register, with the cases in the
+# files, which sdk.kernels.testing writes, and fails if results differ. No test framework is needed.
 function(executorch_kernel_test name)
   cmake_parse_arguments(PARSE_ARGV 1 GEN "" "" "CASES;LIBS")
   executorch_check_parsed(executorch_kernel_test "${GEN_UNPARSED_ARGUMENTS}")
@@ -316,7 +316,7 @@ endfunction()
 
 function(executorch_check_parsed function unparsed)
   if(unparsed)
-    message(FATAL_ERROR "${function}() does not know what '${unparsed}' is: the arguments are described in cmake/Codegen.cmake.")
+    message(FATAL_ERROR "${function}() has no argument '${unparsed}': the arguments are described in cmake/Codegen.cmake.")
   endif()
 endfunction()
 
@@ -331,8 +331,8 @@ function(executorch_leave_out_prim_ops target)
   endif()
 endfunction()
 
-# executorch_gnu_options(target option ...): options of GCC and Clang for the target's own files. clang-cl takes them behind
-# /clang:.
+# executorch_gnu_options(target option ...): options of GCC and Clang for the target's own files. clang-cl takes them with
+# the prefix /clang:.
 function(executorch_gnu_options target)
   set(options ${ARGN})
   if(MSVC)
@@ -341,15 +341,15 @@ function(executorch_gnu_options target)
   target_compile_options(${target} PRIVATE ${options})
 endfunction()
 
-# executorch_keep_symbol(target symbol): whoever links `target` gets the object file that defines the C symbol, although
-# nothing calls it. This is how linking a library is enough to register what it holds.
+# executorch_keep_symbol(target symbol): a target that links `target` gets the object file that defines the C symbol, although
+# nothing calls it. So linking a library is enough to register its kernels or backend.
 function(executorch_keep_symbol target symbol)
   if(MSVC)
     target_link_options(${target} INTERFACE "/INCLUDE:${symbol}")
   elseif(APPLE)
     target_link_options(${target} INTERFACE "LINKER:-u,_${symbol}")
   elseif(CMAKE_SYSTEM_NAME MATCHES "^(Emscripten|WASI)$")
-    # wasm-ld's -u takes the object file out of its library, and leaves its initializers out again if nothing uses it.
+    # wasm-ld's -u loads the object file, but drops its initializers if nothing uses it.
     target_link_options(${target} INTERFACE "LINKER:--export=${symbol}")
   else()
     target_link_options(${target} INTERFACE "LINKER:-u,${symbol}")

@@ -3,7 +3,7 @@
 include_guard(GLOBAL)
 
 # executorch_kernels_for_dtypes(variable name selection functions_yaml library ...)
-# Sets `variable` to the libraries, those of this package compiled anew for the dtypes of the selection, as <name>_<library>.
+# Sets `variable` to the libraries. Those of this package are compiled again for the selected dtypes, as <name>_<library>.
 function(executorch_kernels_for_dtypes variable name selection functions)
   executorch_codegen_root(root)
   set(folders "")

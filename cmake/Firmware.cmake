@@ -76,8 +76,8 @@ function(executorch_kernels_for_program name)
   endif()
 endfunction()
 
-# executorch_add_kernel_objects(target): adds what a kernel library has of third parties, object libraries in the property
-# EXECUTORCH_KERNEL_OBJECTS, to a library with its sources. An installed library then contains it.
+# executorch_add_kernel_objects(target): adds third-party code of a kernel library (the object libraries in the property
+# EXECUTORCH_KERNEL_OBJECTS) to a library with its sources. An installed library then contains this code.
 function(executorch_add_kernel_objects target)
   get_property(libraries GLOBAL PROPERTY EXECUTORCH_KERNEL_OBJECTS)
   foreach(library IN LISTS libraries)
@@ -87,8 +87,8 @@ function(executorch_add_kernel_objects target)
   endforeach()
 endfunction()
 
-# executorch_link_program_backends(target file.pte): links the backends to which the program delegates. It is an error if one of
-# this repository is not built; one that only the application has, the application registers.
+# executorch_link_program_backends(target file.pte): links the backends to which the program delegates. It is an error if a backend
+# of this repository is not built. A backend that this repository does not have is registered by the application.
 function(executorch_link_program_backends target program)
   executorch_run_codegen(ids program_operators "${program}" --backends)
   get_property(names GLOBAL PROPERTY EXECUTORCH_BACKENDS)

@@ -175,7 +175,7 @@ function(executorch_check_entry variable manifest json entries text field key)
   set(${variable} "${problems}" PARENT_SCOPE)
 endfunction()
 
-# executorch_check_needs(variable manifest json fields field): a line for each other field that this one, or a value of it, needs.
+# executorch_check_needs(variable manifest json fields field): a line for each missing field that this field, or its value, needs.
 function(executorch_check_needs variable manifest json fields field)
   set(problems "")
   executorch_json_list(values "${json}" ${field})

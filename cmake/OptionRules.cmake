@@ -29,7 +29,7 @@ function(executorch_choice name default text)
 endfunction()
 
 # executorch_include_preset(): includes EXECUTORCH_BUILD_PRESET_FILE. A path in the original's source tree,
-# .../tools/cmake/preset/llm.cmake, stands for our file of that name.
+# .../tools/cmake/preset/llm.cmake, means our file of that name.
 macro(executorch_include_preset)
   if(EXECUTORCH_BUILD_PRESET_FILE)
     cmake_path(GET EXECUTORCH_BUILD_PRESET_FILE FILENAME executorch_preset_name)
@@ -60,7 +60,7 @@ function(executorch_preset name value)
   set(${name} "${value}" CACHE ${type} "From ${CMAKE_CURRENT_LIST_FILE}")
 endfunction()
 
-# ExecuTorch's name of it, in presets of users' own.
+# ExecuTorch's name of this function, for users' presets.
 macro(set_overridable_option name value)
   executorch_preset(${name} ${value})
 endmacro()
@@ -194,7 +194,7 @@ function(executorch_check_options)
     string(APPEND problems "\n  ${selections} selects from the portable operators: add -DEXECUTORCH_BUILD_PORTABLE_OPS=ON.")
   endif()
   if(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD AND NOT EXECUTORCH_SELECT_OPS_MODEL AND NOT EXECUTORCH_SELECT_OPS_YAML)
-    string(APPEND problems "\n  EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD needs programs to know their dtypes: add "
+    string(APPEND problems "\n  EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD needs programs, whose dtypes it selects: add "
       "-DEXECUTORCH_SELECT_OPS_MODEL=model.pte (or a folder of them), or turn it off.")
   endif()
   if(problems)

@@ -13,7 +13,7 @@ executorch_include_preset()
 executorch_option(EXECUTORCH_ENABLE_LOGGING ON "Compile ET_LOG statements in")
 executorch_option(EXECUTORCH_ENABLE_EVENT_TRACER OFF "Compile the calls of event tracers in")
 executorch_option(EXECUTORCH_OPTIMIZE_SIZE OFF "Prefer small code to fast code (-Os)")
-executorch_option(EXECUTORCH_WASM_RELAXED_SIMD OFF "Products with WebAssembly's relaxed SIMD, which only the newest engines have")
+executorch_option(EXECUTORCH_WASM_RELAXED_SIMD OFF "Use WebAssembly's relaxed SIMD for multiplications; only the newest engines have it")
 executorch_option(EXECUTORCH_ENABLE_WERROR ${PROJECT_IS_TOP_LEVEL} "Treat warnings in our own code as errors")
 executorch_option(EXECUTORCH_INSTALL ${PROJECT_IS_TOP_LEVEL} "Make rules for `cmake --install`")
 executorch_choice(EXECUTORCH_LOG_LEVEL "info" "Least severe log statements that are compiled in" debug info error fatal)
@@ -27,13 +27,13 @@ set(EXECUTORCH_MAX_KERNEL_NUM "" CACHE STRING "Capacity of the kernel table, 28 
 
 # --- Extensions: whether they are part of `all`, of executorch::extensions and of what is installed. Off by default, as
 # an embedded system may not support them; linking one by its own name needs no option. ---------------------------------
-# The runner's documents name MODULE and TENSOR beside it, and not what Module needs.
+# The documents of the runner name the options MODULE and TENSOR, but not the options that Module needs: this turns them on.
 set(executorch_runs_text OFF)
 if(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
   set(executorch_runs_text ON)
 endif()
 executorch_option(EXECUTORCH_BUILD_EXTENSION_DATA_LOADER ${executorch_runs_text} "Read programs from files" GROUP extensions TARGETS extension_data_loader)
-# Command lines for versions whose Module read no data files name it without these two.
+# Command lines for earlier versions, whose Module read no data files, name MODULE without these two.
 set(executorch_reads_data OFF)
 if(EXECUTORCH_BUILD_EXTENSION_MODULE)
   set(executorch_reads_data ON)
@@ -67,7 +67,7 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM ${executorch_runs_text}
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL OFF
   "extension_aten_util: PyTorch's tensors and kernels for PyTorch (needs PyTorch in Python; not installed)")
 executorch_option(EXECUTORCH_BUILD_ATEN OFF
-  "The runtime over PyTorch's at::Tensor (USE_ATEN_LIB): libraries named as the others with _aten behind (needs PyTorch in \
+  "The runtime over PyTorch's at::Tensor (USE_ATEN_LIB): libraries named as the others with the suffix _aten (needs PyTorch in \
 Python; not installed)")
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ set(EXECUTORCH_NATIVE_CPU_OPS portable_ops_lib)
 if(EXECUTORCH_BUILD_KERNELS_OPTIMIZED)
   set(EXECUTORCH_NATIVE_CPU_OPS optimized_native_cpu_ops_lib)
 endif()
-if(executorch_native_ops)  # a kernel library that has them, too: its options.cmake
+if(executorch_native_ops)  # set by the options.cmake of a kernel library that has these operators, too
   set(EXECUTORCH_NATIVE_CPU_OPS ${executorch_native_ops})
 endif()
 # At most one of the three may be set: then executorch::kernels has only these operators.
@@ -116,13 +116,13 @@ executorch_option(EXECUTORCH_BUILD_WEB OFF "The WebAssembly module of the npm pa
   NEEDS EXECUTORCH_BUILD_EXTENSION_C_API)
 executorch_option(EXECUTORCH_BUILD_PYBIND OFF "The Python bindings (need pybind11)")
 executorch_option(EXECUTORCH_BUILD_TESTS ${PROJECT_IS_TOP_LEVEL} "The C++ tests (need GoogleTest)")
-executorch_option(EXECUTORCH_RELEASE_TESTS_ONLY OFF "Of the C++ tests, those which the optimiser may change; all others run with sanitizers")
+executorch_option(EXECUTORCH_RELEASE_TESTS_ONLY OFF "Only the C++ tests whose results the optimiser may change; all others run with sanitizers")
 executorch_option(EXECUTORCH_BUILD_DEMO_BACKENDS ${EXECUTORCH_BUILD_TESTS} "The backends that tests and the tutorial delegate to")
 executorch_option(EXECUTORCH_BUILD_FUZZERS OFF "The libFuzzer targets (need clang)")
 set(ET_PTE_FILE_PATH "" CACHE FILEPATH "Program for the firmware of examples/cortex_m")
 
 executorch_check_options()
-# All others are advanced: what the presets set, names of ExecuTorch that others imply, and what developers of the library need.
+# All others are advanced: options that presets set, ExecuTorch's names that other options imply, and options for developers.
 set(executorch_main_options
   EXECUTORCH_BUILD_PRESET_FILE
   EXECUTORCH_BUILD_BACKENDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What others see of the build: executorch::kernels, executorch::backends and executorch::extensions, the rules of
+# The interface of the build for other projects: executorch::kernels, executorch::backends and executorch::extensions, the rules of
 # `cmake --install` with the files that find_package() and pkg-config read, and a summary. Included last.
 include(CMakePackageConfigHelpers)
 
@@ -47,7 +47,7 @@ if(EXECUTORCH_SELECT_OPS_LIST OR EXECUTORCH_SELECT_OPS_MODEL OR EXECUTORCH_SELEC
   add_library(executorch::selected_ops_lib ALIAS selected_ops_lib)
 endif()
 
-# --- The three targets that hold what is configured ------------------------------------------------------------------
+# --- The three targets of the configured libraries -------------------------------------------------------------------
 set(package_targets executorch)
 foreach(group kernels backends extensions)
   add_library(executorch_${group} INTERFACE)
@@ -77,7 +77,7 @@ if(EXECUTORCH_BUILD_EXTENSION_C_API)
   list(APPEND package_targets executorch_c)
 endif()
 
-# executorch_closure(variable target ...): the targets and those of this project that they link.
+# executorch_closure(variable target ...): the targets, and the targets of this project that they link.
 function(executorch_closure variable)
   set(found "")
   set(waiting ${ARGN})
@@ -97,7 +97,7 @@ function(executorch_closure variable)
     list(APPEND found ${name})
     foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
       get_target_property(linked ${name} ${property})
-      # Libraries that only this build needs are not installed.
+      # Libraries that only this build uses are not installed.
       list(FILTER linked EXCLUDE REGEX "BUILD_INTERFACE|-NOTFOUND$")
       list(TRANSFORM linked REPLACE "^\\$<[A-Z_]+:([^<>]+)>$" "\\1")
       list(APPEND waiting ${linked})
@@ -154,7 +154,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "pybindings" EXCLUDE
   PATTERN "llm" EXCLUDE
   PATTERN "asr" EXCLUDE
-  PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is part of the library
+  PATTERN "spin_wait.h" EXCLUDE  # implements pthreadpool, which is part of the library
   PATTERN "aten_util" EXCLUDE  # depends on PyTorch, which every project finds itself
   PATTERN "torch_types.h" EXCLUDE
   REGEX "runtime/executor/(make_tensor|tensor_parser|program_validation)\\.h$" EXCLUDE
@@ -214,7 +214,7 @@ set(EXECUTORCH_DATA_FOLDER "${CMAKE_INSTALL_DATADIR}/executorch")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/executorch-config.cmake.in"
   "${PROJECT_BINARY_DIR}/package/executorch-config.cmake" INSTALL_DESTINATION "${package_folder}"
   PATH_VARS EXECUTORCH_DATA_FOLDER)
-# Projects ask for a release of ExecuTorch, whose API the headers have, or for a version of this library.
+# Projects request a release of ExecuTorch, whose API the headers have, or a version of this library.
 file(STRINGS "${EXECUTORCH_INCLUDE_ROOT}/executorch/runtime/core/version.h" PACKAGE_API_VERSION REGEX "define ET_VERSION \"")
 string(REGEX REPLACE ".*\"(.+)\"" "\\1" PACKAGE_API_VERSION "${PACKAGE_API_VERSION}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/executorch-config-version.cmake.in"
@@ -258,7 +258,7 @@ file(RELATIVE_PATH PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/executorch.pc.in" "${PROJECT_BINARY_DIR}/package/executorch.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/executorch.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT executorch)
 
-# For libraries of selected operators and of one's own: the generator, and the kernels' tables and sources (EXECUTORCH_ROOT).
+# For libraries of selected operators and of a project's own kernels: the generator, and the kernels' tables and sources (EXECUTORCH_ROOT).
 set(root_folder "${EXECUTORCH_DATA_FOLDER}")
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DIR}/DtypeSelection.cmake" "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
   DESTINATION "${root_folder}/cmake" COMPONENT executorch)

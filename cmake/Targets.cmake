@@ -24,10 +24,10 @@ endif()
 
 function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  # Libraries say UNITY themselves: others have names in several files.
+  # Only libraries that are declared with UNITY are compiled in batches: others define a name in several files.
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
   if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$")
-    # Firmware runs at the address for which it was linked; other code may end up in a shared library.
+    # Firmware runs at the address for which it was linked; other libraries may be linked into a shared one.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
   executorch_gnu_options(${target} -Wall -Wextra -ffunction-sections -fdata-sections)
@@ -35,21 +35,21 @@ function(executorch_compile_options target)
     # A loop that is not vectorised is slower, not wrong; with sanitizers most are not.
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   if(MINGW)
-    # Its GCC 12 takes the tables of flatbuffers for objects of no size, and checks formats by the rules of Microsoft's
-    # oldest library, which is not the one that is called.
+    # MinGW's GCC 12 treats the tables of flatbuffers as objects of size 0, and checks formats by the rules of Microsoft's
+    # oldest C library, which is not the one that is linked.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread> -Wno-format)
   endif()
   if(EXECUTORCH_ENABLE_WERROR)
     target_compile_options(${target} PRIVATE -Werror
-      # std::stable_sort of libstdc++ 12 calls a deprecated function of its own. Clang 19 warns of that in our files, where
-      # they instantiate it.
+      # std::stable_sort of libstdc++ 12 calls a deprecated function of libstdc++. Clang 19 warns about it in our files, which
+      # instantiate the template.
       $<$<CXX_COMPILER_ID:Clang>:-Wno-error=deprecated-declarations>)
   endif()
   if(EXECUTORCH_OPTIMIZE_SIZE)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Os>)
   endif()
   if(EXECUTORCH_SANITIZE)
-    # The check of vptr needs RTTI, without which the freestanding libraries are built.
+    # The vptr check needs RTTI, and the freestanding libraries are built without RTTI.
     target_compile_options(${target} PRIVATE
       -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all
       -O1 -g1  # takes a third of the time to compile, and stack traces need no more
@@ -88,13 +88,13 @@ function(executorch_unity target count)
   endif()
 endfunction()
 
-# executorch_kernel_options(target): compiles kernels for speed, and parses the headers of the standard library once. None
-# of the project's own is precompiled: GCC knows a file of `#pragma once` again by a checksum of all its bytes, and ccache
-# takes a precompiled header for current when only comments or indentation differ. Other systems have tools that do not know
-# precompiled headers, or compile for several processors at once; -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON turns them off.
+# executorch_kernel_options(target): compiles kernels for speed, and parses the headers of the standard library once. The
+# project's own headers are not precompiled: GCC identifies a file with `#pragma once` by a checksum of its bytes, but ccache
+# reuses a precompiled header when only comments or indentation differ. Tools of other systems do not support precompiled
+# headers, or compile for several processors at once; -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON turns them off.
 function(executorch_kernel_options target)
   target_compile_options(${target} PRIVATE ${EXECUTORCH_KERNEL_OPTIONS})
-  # The runtime traces the calls of kernels. ccache then has one object file for builds with event tracers and without.
+  # The runtime traces the calls of kernels, so kernels compile to the same object files with event tracers and without.
   set_target_properties(${target} PROPERTIES EXECUTORCH_UNTRACED ON)
   if(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Android)$")
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <cinttypes> <cmath> <complex> <cstdarg> <cstddef>
@@ -103,7 +103,7 @@ function(executorch_kernel_options target)
   endif()
 endfunction()
 
-# share.h, for tests that are sweeps.
+# tests/share.h, which chooses a part of a sweep.
 add_library(executorch_test_share INTERFACE)
 target_include_directories(executorch_test_share INTERFACE "${PROJECT_SOURCE_DIR}/tests")
 
@@ -115,12 +115,12 @@ endif()
 
 # executorch_test(name [OPTIMIZED | PYTORCH] [RELEASE] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...] [DEFINES d ...]
 #                 [PATHS d ...]): a GoogleTest program whose cases ctest lists one by one, with the prefix before their names.
-# OPTIMIZED: its own code computes much, or is inlined from headers that are to be tested as users compile them. The others
-# are compiled without optimisation, from one
-# precompiled header: half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers
-# need C++20, which that header is not compiled for. RELEASE: optimisation of the libraries, or the lack of an event tracer,
-# may change its results, so that it runs in a release build too (EXECUTORCH_RELEASE_TESTS_ONLY); so do those of the first two.
-# PATHS are constants of tests/paths.h: NAME=path.
+# OPTIMIZED: for tests whose own code computes much, or tests inlined code of headers as users compile it. Other tests are
+# compiled without optimisation and with one precompiled header, which takes half the time; the libraries that they test are
+# compiled as in any build. PYTORCH: the headers need C++20, for which the precompiled header is not compiled. RELEASE: the
+# optimisation of the libraries, or the lack of an event tracer, may change the results, so the test runs in a release build,
+# too (EXECUTORCH_RELEASE_TESTS_ONLY), as tests with OPTIMIZED or PYTORCH do. PATHS are constants of tests/paths.h:
+# NAME=path.
 # Does nothing unless EXECUTORCH_BUILD_TESTS is on.
 function(executorch_test name)
   cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH;RELEASE" "PREFIX" "SOURCES;LIBS;DEFINES;PATHS" ${ARGN})
@@ -147,7 +147,7 @@ endfunction()
 
 # executorch_stand_in(target test OUTPUT file [OWN_PAYLOADS] SOURCES a.cpp ...): the library lib<file>.so, which has the functions
 # of a vendor's library and computes reference payloads of sdk.backends.npu, for a test with the fixture of stand_in_test.h.
-# OWN_PAYLOADS: it computes others.
+# OWN_PAYLOADS: it computes other payloads.
 function(executorch_stand_in target test)
   cmake_parse_arguments(ARG "OWN_PAYLOADS" "OUTPUT" "SOURCES" ${ARGN})
   if(NOT TARGET ${test})
@@ -161,7 +161,7 @@ function(executorch_stand_in target test)
   endif()
   target_include_directories(${target} PRIVATE "${folder}")
   target_compile_features(${target} PRIVATE cxx_std_17)
-  # Without a name inside: the loader must not find it by the names that the delegate tries.
+  # It has no SONAME, because the loader must not find it by the names that the delegate tries.
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${ARG_OUTPUT}" CXX_VISIBILITY_PRESET hidden NO_SONAME ON)
   target_include_directories(${test} PRIVATE "${folder}")
   target_sources(${test} PRIVATE "${EXECUTORCH_SOURCE_ROOT}/tests/faults/faults.cpp")

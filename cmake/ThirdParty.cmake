@@ -8,7 +8,7 @@ endif()
 set(EXECUTORCH_THIRD_PARTY_DIR "${executorch_third_party_dir}" CACHE PATH "Where scripts/third_party unpacks")
 set(EXECUTORCH_THIRD_PARTY_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../scripts/third_party")
 
-# executorch_missing_sources(variable name ...): those of the names whose pinned sources were not there when CMake began. The script
+# executorch_missing_sources(variable name ...): the names whose pinned sources were missing when CMake began. The script
 # starts once for all names: a start takes 0.15 s, and a build has a dozen names.
 function(executorch_missing_sources variable)
   get_property(is_known GLOBAL PROPERTY executorch_current_sources SET)
@@ -92,7 +92,7 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
     add_subdirectory("${CPUINFO_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/third_party/cpuinfo" EXCLUDE_FROM_ALL SYSTEM)
   endfunction()
   executorch_add_cpuinfo()
-  if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")  # which its CMake file leaves out, because it does not know the processor
+  if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")  # cpuinfo's CMake file leaves this source out
     target_sources(cpuinfo PRIVATE "${CPUINFO_SOURCE_DIR}/src/emscripten/init.c")
   elseif(NOT WIN32)  # there, a failed initialisation is still final
     target_sources(cpuinfo PRIVATE "${CMAKE_CURRENT_LIST_DIR}/cpuinfo/initialize.c")
@@ -116,14 +116,14 @@ function(executorch_add_highway)
   # library larger. Tiles are arrays of vectors, which SVE does not support.
   set(disabled "HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR|HWY_ALL_SVE|HWY_NEON|HWY_NEON_BF16")
   if(EXECUTORCH_SANITIZE)
-    # Instrumented, one kernel takes minutes to compile for AVX-512. The source is that of AVX2; tests in release run both.
+    # Instrumented, one kernel takes minutes to compile for AVX-512. Its source is the same as for AVX2, and release builds test both.
     string(APPEND disabled "|HWY_AVX3")
   endif()
   target_compile_definitions(executorch_highway PUBLIC "HWY_DISABLED_TARGETS=(${disabled})")
 endfunction()
 
 # The library that lays out the graphs of `sdk inspect --html` goes into the wheel. Without it, the build is complete
-# except for this option, which then says so.
+# except for this option, which then prints an error.
 if(EXECUTORCH_BUILD_PYBIND)
   executorch_missing_sources(missing dagre)
   set(result 0)
@@ -192,7 +192,7 @@ function(executorch_add_pcre2)
     tables ucd valid_utf xclass)
   list(TRANSFORM names REPLACE "(.+)" "src/pcre2_\\1.c")
   set(definitions HAVE_CONFIG_H PCRE2_CODE_UNIT_WIDTH=8 PCRE2_STATIC SUPPORT_PCRE2_8 SUPPORT_UNICODE)
-  # Compilers for Mac Catalyst, and clang on Linux for all of Apple's systems, are told the system by their target.
+  # Compilers for Mac Catalyst, and clang on Linux for all of Apple's systems, take the system from their target.
   if(NOT CMAKE_SYSTEM_NAME MATCHES "^(iOS|visionOS|Emscripten|WASI)$" AND NOT WASI
      AND NOT "${APPLE_TARGET} ${CMAKE_C_FLAGS}" MATCHES "-apple-(ios|xros)")
     list(APPEND definitions SUPPORT_JIT)

@@ -4,7 +4,7 @@
 An entry names an ATen operator (``op: add.out``) or gives a whole schema (``func: my::op.out(...) -> Tensor(a!)``), and
 lists ``kernels``. ``arg_meta: null`` means all inputs; otherwise ``arg_meta`` maps tensor arguments to ``[type alias,
 dim order alias]`` and the kernel is used for exactly those combinations. An operator may have several kernels for
-certain tensors, and one for all others.
+certain combinations, and one for all other tensors.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _aten_schema(name: str) -> Schema:
 
 
 def _kernel_keys(schema: Schema, arg_meta: Any, types: Any, dim_orders: Any) -> tuple[str, ...]:
-    """The registry's keys for every choice of the aliases; none for all tensors.
+    """The registry's keys for every choice of the aliases; no key for a kernel that takes all tensors.
 
     The results are determined by the arguments, and a list is represented by its first tensor: the key ends with the
     first output, repeated. An optional tensor that ``arg_meta`` does not describe is None in calls of the kernel.

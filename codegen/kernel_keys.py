@@ -10,7 +10,7 @@ from dataclasses import dataclass
 KERNEL_KEY_VERSION = "v1"
 DEFAULT_KEY = "default"  # in a selected_operators.yaml: all tensors
 DTYPES_PREFIX = "dtypes/"
-# Sets of dtypes are masks of so many bits in the generated header.
+# The number of bits of the masks by which the generated header represents sets of dtypes.
 MAX_DTYPES = 64
 _TENSOR = re.compile(r"(?P<dtype>[0-9]{1,3});([0-9]{1,3}(,[0-9]{1,3})*)?")
 

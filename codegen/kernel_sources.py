@@ -57,9 +57,9 @@ def sources_of(folders: Iterable[Path]) -> dict[Path, Source]:
 
 
 def functions_of_sources(functions: Iterable[str], folders: Sequence[Path]) -> dict[Path, set[str]]:
-    """The files that define the functions, each with those that it defines or is called for.
+    """For each file that the functions need, the functions that it defines or that call it.
 
-    A function of another library, and a folder without an index, adds nothing. Raises SchemaError.
+    Functions of other libraries and folders without an index add no files. Raises SchemaError.
     """
     sources = sources_of(folders)
     found: dict[Path, set[str]] = {}
@@ -77,9 +77,9 @@ def functions_of_sources(functions: Iterable[str], folders: Sequence[Path]) -> d
 
 
 def needed_sources(functions: Iterable[str], folders: Sequence[Path]) -> list[Path]:
-    """The C++ files that a build of the functions compiles: those that define them, what these call, and all helpers.
+    """The C++ files that a build of the functions compiles: the files that define and call them, and all helpers.
 
-    Of a folder without an index, these are all files. Raises SchemaError.
+    All files of a folder without an index are needed. Raises SchemaError.
     """
     found = set(functions_of_sources(functions, folders))
     for folder in map(_normal, folders):

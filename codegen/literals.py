@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Texts inside generated C++ and CMake: literals, comments and identifiers.
 
-Names come from programs and YAML files that others wrote, so no template writes one as it is.
+Names come from untrusted programs and YAML files, so templates always escape them.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def cmake_argument(text: str) -> str:
     signs = "="
     while f"]{signs}]" in f"{text}]":
         signs += "="
-    # CMake leaves out a line break behind the opening bracket; the text has no line breaks.
+    # CMake drops a line break after the opening bracket, but the text has no line breaks.
     return f"[{signs}[{text}]{signs}]"
 
 
 def _octal(char: str) -> str:
-    # At most three digits belong to such an escape, so that it cannot take characters behind it.
+    # An octal escape has at most three digits, so the characters after it are not part of it.
     is_byte = 0xDC80 <= ord(char) <= 0xDCFF  # of a file name that is not UTF-8
     encoded = char.encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
     return "".join(f"\\{byte:03o}" for byte in encoded)

@@ -87,7 +87,7 @@ def is_prim_operator(name: str) -> bool:
 
 
 def from_programs(paths: Sequence[Path]) -> Selection:
-    """The selection of programs. A folder stands for all .pte files in and below it. Raises ProgramError, OSError."""
+    """The selection of programs. A folder means all .pte files in and below it. Raises ProgramError, OSError."""
     selection = Selection()
     for path in program_files(paths):
         try:
@@ -124,7 +124,7 @@ def from_list(names: str | Iterable[str]) -> Selection:
 
 
 def from_yaml(path: Path) -> Selection:
-    """The operators of a functions.yaml, for all dtypes, or a selection that was kept in a selected_operators.yaml."""
+    """The operators of a functions.yaml, for all dtypes, or the selection in a selected_operators.yaml."""
     document = read_yaml(path)
     if isinstance(document, dict) and "operators" in document:
         return _read_selected(document, path)

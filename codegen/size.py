@@ -128,7 +128,7 @@ def report(
         names = ("all",) if dtypes is None else tuple(dtype_name(dtype) for dtype in sorted(dtypes))
         rows.append(OperatorSize(name, names, entry.unqualified, source, by_object[source]))
     parts["kernels of the operators"] = sum(by_object[source] for source in operator_sources)
-    parts["kernels: what they share"] = sum(by_object.values()) - parts["kernels of the operators"]
+    parts["kernels: shared code"] = sum(by_object.values()) - parts["kernels of the operators"]
     return SizeReport(sorted(rows, key=lambda row: (-row.bytes, row.source, row.operator)), dict(parts.most_common()))
 
 

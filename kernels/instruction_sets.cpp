@@ -13,7 +13,7 @@ namespace executorch::kernels {
 std::vector<InstructionSet> instruction_sets() {
   std::vector<InstructionSet> sets;
 #ifdef ET_HAS_KERNELS_OPTIMIZED
-  // The better target has the lower bit. What everything is compiled for always runs.
+  // Better targets have lower bits. The baseline target always runs.
   const int64_t runs = (hwy::SupportedTargets() & HWY_TARGETS) | HWY_STATIC_TARGET;
   sets.push_back({"optimized", hwy::TargetName(runs & -runs)});
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which instructions of this processor the kernels use that are compiled for several.
+// The instruction sets that kernels with run-time dispatch use on this processor.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace executorch::kernels {
 
 struct InstructionSet {
-  std::string kernels;       ///< what is computed: "optimized", "low bits"
-  std::string instructions;  ///< the best set that these are compiled for and that the processor has
+  std::string kernels;       ///< the kind of kernels: "optimized", "low bits"
+  std::string instructions;  ///< the best set that they are compiled for and that the processor has
 };
 
 /// Returns one for each kind of kernels in this build; empty if the build has only portable kernels. Backends choose

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The step of Arm's backends, for scripts/test.sh: the tests of VGF and its column of the conformance suite run on lavapipe with the ML
-# emulation layers, some of them in the original's environment too; those of the Ethos-U on the model of the NPU, whose C++ tests run
-# with sanitizers, and in firmware for an emulated board.
+# The step of Arm's backends, for scripts/test.sh. The tests of VGF and its column of the conformance suite run on lavapipe with the ML
+# emulation layers; some tests of VGF run in the original's environment, too. The tests of the Ethos-U run on the model of the NPU and
+# in firmware for an emulated board. The C++ tests of this model run with sanitizers.
 gate_step arm either 250 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
   "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
 needs_network arm

@@ -4,8 +4,8 @@ gate_step openvino 2 105
 long_step openvino-processors
 needs_network openvino openvino-processors
 
-# Runs COMMAND... with two releases of OpenVINO, the other one for the programs that the first one compiled. They are in a
-# folder of their own, which only these steps have on their path, so that every other step runs without them.
+# Runs COMMAND... with two releases of OpenVINO: the first compiles programs, the second is for tests that run these programs. They
+# are in a separate folder, which only these steps have on their path, so that every other step runs without them.
 with_openvino() {
   local folder="${root}/.cache/backends/openvino" release
   for release in 2025.4.1 2026.4.1; do
@@ -28,8 +28,8 @@ step_openvino() {
     tests/backends/test_operators.py -k "not test_operator or openvino"
 }
 
-# Its numbers on processors that this machine can stand for: OpenVINO chooses other kernels, and quantises activations, by
-# their instruction sets.
+# The results on processors with smaller instruction sets, to which oneDNN is limited here. The instruction set decides which
+# kernels OpenVINO uses, and whether it quantises activations.
 step_openvino-processors() {
   local processor status=0
   for processor in AVX2 AVX512_CORE AVX512_CORE_VNNI AVX512_CORE_BF16; do

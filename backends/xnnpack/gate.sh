@@ -23,7 +23,8 @@ xnnpack_on_aarch64() {
   done
   return "${status}"
 }
-# With all extensions of the emulator, and with none; a long step runs all tests, with dot products only.
+# Runs with all extensions of the emulated processor, and with none. A long step runs all tests on a processor that has only dot
+# products.
 step_aarch64-xnnpack() {
   xnnpack_on_aarch64 max cortex-a53 && build_for_aarch64 executor_runner || return
   # The conformance suite on this processor.
@@ -31,7 +32,7 @@ step_aarch64-xnnpack() {
   SDK_OTHER_PROCESSOR="aarch64=${runner}" \
     "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist worksteal tests/backends/test_operators.py -k aarch64
 }
-# Also with kernels by Clang, which compiles for phones.
+# Also runs kernels that Clang compiled, because applications for phones are compiled by Clang.
 step_aarch64-xnnpack-all() {
   xnnpack_on_aarch64 cortex-a76 || return
   local program cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Included by the compiler before XNNPACK's float32 kernels with SSE, and float16 kernels with AVX, that clamp results,
 // see third_party.cmake. They call _mm_min_ps(result, limit) and _mm_max_ps(result, limit), which return the limit
-// where the result is NaN: the instructions return the second operand if either is NaN. Here the operands change
-// places, as XNNPACK has them in its float32 kernels with AVX.
+// if the result is NaN: the instructions return the second operand if either is NaN. Here the operands are exchanged,
+// as in XNNPACK's float32 kernels with AVX.
 #pragma once
 
 #include <immintrin.h>

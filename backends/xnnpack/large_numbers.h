@@ -4,7 +4,7 @@
 // is NaN. The kernels with other instructions set e^-|x| to 0 below a limit.
 //
 // Here -|x| is at least -128, where e^-|x| is 0 already. The kernel computes it with _mm512_or_epi32(), and nothing
-// else. This is one instruction more, beside 16 and the division, for which they wait.
+// else. It adds one instruction to 16 others and a division, for which they wait anyway.
 #pragma once
 
 #include <immintrin.h>

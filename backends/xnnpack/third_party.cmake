@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# XNNPACK from its pinned sources: static, without tests, benchmarks and downloads of its own. pthreadpool is the one of
+# XNNPACK from its pinned sources: static, without its tests, benchmarks and downloads. pthreadpool is the one of
 # extension_threadpool, so that a process has one pool; cpuinfo is that of cmake/ThirdParty.cmake. Compiled once a build
 # directory: about three minutes of one core, which ccache remembers.
 executorch_fetch(xnnpack cpuinfo pthreadpool fxdiv)
@@ -31,24 +31,24 @@ macro(executorch_keep_lists_of_kernels)
   endif()
 endmacro()
 
-# Optimised in every build, as nobody debugs it here: then all build directories share what ccache remembers. A function, so
-# that what it sets ends with it.
+# Optimised in every build, because XNNPACK itself is not debugged here, so that all build directories share ccache's entries.
+# A function limits the scope of its variables.
 function(executorch_add_xnnpack)
-  # Their CMake files ask for older policy versions than present CMake accepts. A test of ours is no test of theirs.
+  # Their CMake files request older policy versions than CMake accepts. Our tests do not build theirs.
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
   set(BUILD_TESTING OFF)
   set(CMAKE_UNITY_BUILD OFF)
   set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
   set(CMAKE_BUILD_TYPE Release)
   if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
-    set(CMAKE_SYSTEM_NAME Linux)  # it refuses names that it does not know
+    set(CMAKE_SYSTEM_NAME Linux)  # it refuses other names
   endif()
   executorch_keep_lists_of_kernels()
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
-  # Ours takes the place of its plan for the memory between operators, see there.
+  # Our function plans the memory between operators, see runtime/private/memory_plan.cpp.
   set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/runtime.c" TARGET_DIRECTORY XNNPACK
     PROPERTIES COMPILE_DEFINITIONS xnn_plan_value_allocation_tracker=executorch_xnnpack_plan_values)
-  # Ours clears the padding, see runtime/private/packing.cpp.
+  # Our function clears the padding, see runtime/private/packing.cpp.
   set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/configs/gemm-config.c"
     "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/operators/batch-matrix-multiply-nc.c" TARGET_DIRECTORY XNNPACK operators
     PROPERTIES COMPILE_DEFINITIONS xnn_pack_f32_gemm_gio_w=executorch_xnnpack_pack_gio)
@@ -64,7 +64,7 @@ foreach(part IN LISTS executorch_xnnpack_parts)
 endforeach()
 executorch_add_xnnpack()
 if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
-  # It lists its micro-kernels for WebAssembly, and its CMake files build them for no processor.
+  # XNNPACK's CMake files list the micro-kernels for WebAssembly, but do not build them.
   set(lists PROD_WASM_MICROKERNEL_SRCS PROD_WASMSIMD_MICROKERNEL_SRCS)
   if(EXECUTORCH_WASM_RELAXED_SIMD)
     list(APPEND lists PROD_WASMRELAXEDSIMD_MICROKERNEL_SRCS)
@@ -76,7 +76,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
     get_directory_property(sources DIRECTORY "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" DEFINITION ${list})
     set_property(TARGET microkernels-prod APPEND PROPERTY SOURCES ${sources})
   endforeach()
-  # Its src/xnnpack/math.h does not include the header of a function that it calls for WebAssembly.
+  # XNNPACK's src/xnnpack/math.h does not include the header of a function that it calls for WebAssembly.
   foreach(part IN LISTS executorch_xnnpack_parts)
     target_compile_options(${part} PRIVATE "SHELL:-include math.h")
   endforeach()
@@ -86,13 +86,13 @@ endif()
 list(APPEND executorch_xnnpack_parts cpuinfo)
 set_target_properties(${executorch_xnnpack_parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
-  # Its kernels are called through pointers: there is nothing to gain between its files, and linking them takes long.
+  # XNNPACK calls kernels through pointers, so link-time optimisation of its files gains nothing and takes long.
   INTERPROCEDURAL_OPTIMIZATION OFF)
-# Its padding of quantisation parameters is shorter than its tallest kernels need, see there.
+# XNNPACK pads quantisation parameters less than its tallest kernels need, see quantization_padding.h.
 foreach(part operator-run operators subgraph XNNPACK)
   target_compile_options(${part} PRIVATE "SHELL:-include \"${CMAKE_CURRENT_LIST_DIR}/quantization_padding.h\"")
 endforeach()
-# Includes a header before the micro-kernels that the patterns name; what is wrong with them is said there.
+# Includes a header before the micro-kernels that match the patterns; each header describes the defect that it fixes.
 function(executorch_xnnpack_include header)
   list(TRANSFORM ARGN PREPEND "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/" OUTPUT_VARIABLE patterns)
   file(GLOB kernels ${patterns})
@@ -113,8 +113,8 @@ executorch_xnnpack_include(depth_rest.h f32-gemm/gen/*x2c4-minmax-sse.c f32-igem
   f32-gemm/gen/*x16s4-minmax-fma3-broadcast.c f32-igemm/gen/*x16s4-minmax-fma3-broadcast.c
   f32-gemm/gen/*x8s4-minmax-neonfma.c f32-igemm/gen/*x8s4-minmax-neonfma.c)
 # Compiles the micro-kernels that have the same flags in batches, because most of the time of a single one goes into the
-# compiler's headers of vector instructions (280 s of CPU time become 42). They lie where they also lie in a project that has this one
-# as a subdirectory, so that ccache has its object files. Call it after all properties of the files are set.
+# compiler's headers of vector instructions (280 s of CPU time become 42). Their folder is the same in a project that has this one
+  # as a subdirectory, so that ccache has its object files. Call it after all properties of the files are set.
 function(executorch_batch_xnnpack_kernels)
   set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack")
   get_target_property(sources microkernels-prod SOURCES)
@@ -162,8 +162,8 @@ function(executorch_batch_xnnpack_kernels)
   executorch_gnu_options(microkernels-prod -ffunction-sections)  # a linker still leaves out single kernels
 endfunction()
 executorch_batch_xnnpack_kernels()
-# What it takes for granted it checks, and writes that go astray are found where they happen. Reads may go further than what
-# they need, by less than a vector.
+# XNNPACK's assertions are on, and AddressSanitizer reports its writes out of bounds. Its reads may go past the end of a
+# buffer by less than a vector.
 if(EXECUTORCH_SANITIZE MATCHES "address")
   foreach(part IN LISTS executorch_xnnpack_parts)
     target_compile_options(${part} PRIVATE -UNDEBUG -fsanitize=address -fno-omit-frame-pointer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces pthread_once() in cpuinfo's src/init.c, which keeps a failure: one allocation that fails while the processor
-// is examined would leave backends without it until the process ends.
+// Replaces pthread_once() in cpuinfo's src/init.c, which never runs again after a failure: if an allocation failed while
+// the processor was examined, backends would have no cpuinfo until the process ends.
 #include <cpuinfo/internal-api.h>
 #include <pthread.h>
 

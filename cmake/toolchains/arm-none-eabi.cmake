@@ -6,7 +6,7 @@ set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(TARGET_CPU "cortex-m4" CACHE STRING "The core: GCC's -mcpu")
 set(ARM_NONE_EABI_PREFIX "arm-none-eabi-" CACHE STRING "What the names of the cross tools begin with")
-# CMake's projects that test the compiler must know them, too.
+# CMake's projects that test the compiler need them, too.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TARGET_CPU ARM_NONE_EABI_PREFIX)
 
 set(CMAKE_C_COMPILER "${ARM_NONE_EABI_PREFIX}gcc")

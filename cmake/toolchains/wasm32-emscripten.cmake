@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # WebAssembly for browsers, Node.js and Deno: clang with the C and C++ libraries of Emscripten 3.1.6, which have threads.
-# Neither emcc nor its JavaScript is used: sdk/web/src has the functions that these libraries import, of which another release
-# of Emscripten has others. Debian 12 has what this needs: clang-19 lld-19 llvm-19 emscripten. EMSCRIPTEN_SYSROOT names the
+# Neither emcc nor its JavaScript is used: sdk/web/src has the functions that these libraries import; other releases of
+# Emscripten import other functions. Debian 12 has the packages: clang-19 lld-19 llvm-19 emscripten. EMSCRIPTEN_SYSROOT names the
 # libraries elsewhere (cache/sysroot of an Emscripten).
 set(CMAKE_SYSTEM_NAME Emscripten)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
@@ -37,7 +37,7 @@ foreach(language C CXX)
   set(CMAKE_${language}_FLAGS_INIT "${emscripten_features}")
 endforeach()
 string(APPEND CMAKE_C_FLAGS_INIT " -D_GNU_SOURCE")  # as clang does for C++
-# The second version of the library's ABI is what its libraries have; those named noexcept end the program where they would throw.
+# Emscripten builds its C++ libraries with ABI version 2. The variants named noexcept end the program where others would throw.
 string(APPEND CMAKE_CXX_FLAGS_INIT " -nostdinc++ -isystem ${EMSCRIPTEN_SYSROOT}/include/c++/v1 -D_LIBCPP_ABI_VERSION=2 -fno-exceptions")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=${EMSCRIPTEN_wasm_ld} -nostdlib ${emscripten_libraries}/crt1_reactor.o")
 set(CMAKE_CXX_STANDARD_LIBRARIES_INIT

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# WebAssembly with files and a clock of the host (WASI), by clang: for Node.js, wasmtime and other runtimes. Debian has what
-# this needs: clang-19 lld-19 wasi-libc libc++-19-dev-wasm32 libclang-rt-19-dev-wasm32. WASI_SDK_PREFIX names a WASI SDK instead.
-set(CMAKE_SYSTEM_NAME Generic)  # older versions of CMake do not know WASI
+# WebAssembly with files and a clock of the host (WASI), by clang: for Node.js, wasmtime and other runtimes. Debian has the
+# packages: clang-19 lld-19 wasi-libc libc++-19-dev-wasm32 libclang-rt-19-dev-wasm32. WASI_SDK_PREFIX names a WASI SDK instead.
+set(CMAKE_SYSTEM_NAME Generic)  # older versions of CMake do not support WASI
 set(WASI 1)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WASI_SDK_PREFIX)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes selected_op_variants.h: ``python -m codegen.tools.gen_selected_op_variants --yaml_file_path FILE ...``.
 
-The header says which dtypes each operator is given, and, with --functions_yaml and --sources, which dtypes each source
-file of the kernels has to be compiled for. Kernels of your own may ask it, too:
+The header has the dtypes with which each operator is called, and, with --functions_yaml and --sources, the dtypes for
+which each source file of the kernels has to be compiled. Your own kernels may use it, too:
 
     if constexpr (should_include_kernel_dtype("my::op.out", ScalarType::Double)) { ... }
 """
@@ -28,7 +28,7 @@ def render_header(selection: Selection, functions_yaml: Sequence[Path] = (), fol
     """The text of selected_op_variants.h."""
     operators = {name: selection.dtypes(name) for name in selection.operators or ()}
     entries = select(load_merged(functions_yaml), selection.operators)
-    # The compiler gives the name of a file, which files of several libraries share.
+    # The generated code gets a source's file name from the compiler; several libraries may have files of one name.
     dtypes_of: dict[str, list[set[int] | None]] = {}
     for source, functions in functions_of_sources([entry.unqualified for entry in entries], folders).items():
         names = {entry.schema.qualified_name for entry in entries if entry.unqualified in functions}

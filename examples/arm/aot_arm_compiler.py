@@ -31,7 +31,7 @@ from sdk.extension.export_util.utils import save_pte_program
 
 
 class Add(nn.Module):
-    """The sum of the tutorials."""
+    """The tutorials' model, which adds two tensors."""
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         return x + y

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # examples/arm/setup.sh --i-agree-to-the-contained-eula [--disable-ethos-u-deps] [--enable-mlsdk-deps]: installs Vela and the
-# TOSA reference model into examples/arm/arm-scratch, with --enable-mlsdk-deps also the model converter, the VGF library and
-# the emulation layer, and writes setup_path.sh there, which puts them on the path of the shell that sources it and turns on
-# the layers. Arm's simulators (FVP) come from Arm only, and are not installed.
+# TOSA reference model into examples/arm/arm-scratch. With --enable-mlsdk-deps it also installs the model converter, the VGF
+# library and the emulation layer. Writes setup_path.sh there: a shell that sources this file has the programs on its path and
+# the layers turned on. Arm's simulators (FVP) come from Arm only, and are not installed.
 set -euo pipefail
 usage="usage: examples/arm/setup.sh --i-agree-to-the-contained-eula [--disable-ethos-u-deps] [--enable-mlsdk-deps]"
 agreed='' ethos=1 mlsdk=''

@@ -56,7 +56,7 @@ bool failed(const char* what, Error error) {
   return error != Error::Ok;
 }
 
-/// The parts of `planned_memory` that a method needs; fewer than it asks for if they do not fit.
+/// Splits `planned_memory` into the buffers that a method needs. Returns fewer than it needs if they do not fit.
 size_t split_memory(const MethodMeta& meta, Span<uint8_t> (&parts)[kMemories]) {
   size_t used = 0;
   size_t count = 0;

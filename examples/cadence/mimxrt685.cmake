@@ -18,7 +18,7 @@ target_compile_definitions(cadence_executorch_example PRIVATE ET_BOARD)
 target_link_libraries(cadence_executorch_example PRIVATE board_drivers)
 target_link_options(cadence_executorch_example PRIVATE "-mlsp=${device}/xtensa/min-rt")
 
-# What lies in the memory of instructions, and the rest.
+# The sections in the instruction memory, and all others.
 add_custom_command(TARGET cadence_executorch_example POST_BUILD
   COMMAND "${CMAKE_OBJCOPY}" -O binary --only-section=.*.text --only-section=.*.literal --only-section=.ResetVector.*
     $<TARGET_FILE:cadence_executorch_example> "${CMAKE_BINARY_DIR}/dsp_text_release.bin"

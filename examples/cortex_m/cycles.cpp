@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time in cycles, and stubs for the heap that the writer of ETDumps links: there is no heap, unless HEAP_BYTES says
-// that heap.c has one.
+// The time in cycles, and stubs for the heap that the writer of ETDumps links. The firmware has a heap only if
+// HEAP_BYTES is defined, see heap.c.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 # Functions for firmware on the boards of examples/cortex_m.
 
 if(EXECUTORCH_ENABLE_LOGGING)
-  # The small C library's printf lacks %zu and 64-bit integers, which messages have. The small C++ library stays.
+  # The printf of the small C library lacks %zu and 64-bit integers, which messages use. The small C++ library is kept.
   string(REPLACE "--specs=nano.specs" "" CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS}")
   set(CMAKE_CXX_STANDARD_LIBRARIES "-lstdc++_nano -lsupc++_nano")
 endif()
@@ -90,7 +90,7 @@ function(cortex_m_program variable)
   set(${variable} "${ET_PTE_FILE_PATH}" PARENT_SCOPE)
 endfunction()
 
-# cortex_m_check_devtools(): what ET_BUNDLE_IO and EXECUTORCH_BUILD_ARM_ETDUMP need is there.
+# cortex_m_check_devtools(): checks the options that ET_BUNDLE_IO and EXECUTORCH_BUILD_ARM_ETDUMP need.
 function(cortex_m_check_devtools)
   foreach(needed EXECUTORCH_BUILD_DEVTOOLS EXECUTORCH_ENABLE_EVENT_TRACER)
     if((EXECUTORCH_BUILD_ARM_ETDUMP AND NOT ${needed}) OR (ET_BUNDLE_IO AND NOT EXECUTORCH_BUILD_DEVTOOLS))

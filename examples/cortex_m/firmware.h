@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of this firmware share. run_case.cpp, run_bundle.cpp and run_ones.cpp each define find_program() and
-// run(); an image links one of them.
+// Declarations for the files of this firmware. run_case.cpp, run_bundle.cpp and run_ones.cpp each define find_program()
+// and run(); an image links one of them.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for malloc() and what abort() asks of a system, for firmware with a library that needs a heap. There
-// are no files, for which the C library's printf asks.
+// The system calls of malloc() and abort(), for firmware with a library that needs a heap, and stubs of the file
+// functions that the C library's printf links: there are no files.
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads the program in flash and runs it as run_case.cpp, run_bundle.cpp or run_ones.cpp says. All memory is static:
-// what a model needs is known from its file, and a board either has it or does not link.
+// the sizes are known from the program's file, and firmware that is too large for its board does not link.
 //
 // With ETDUMP_MEMORY_BYTES, an ETDump of the runs is written through the debugger. With PRINT_TICKS, the time of a run
 // is printed, in the ticks of cycles.cpp.
@@ -39,7 +39,7 @@ namespace {
 constexpr size_t kAlignment = 16;
 constexpr size_t kMostPlanned = 8;
 
-// Values, instructions and their arguments; and what the exporter planned: inputs, outputs and everything between them.
+// Values, instructions and their arguments; and the planned memory: inputs, outputs and intermediate tensors.
 alignas(kAlignment) uint8_t method_memory[METHOD_MEMORY_BYTES];
 // Temporary memory of one kernel or delegate.
 #ifdef SCRATCH_SECTION

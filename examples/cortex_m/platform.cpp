@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The board's services for the runtime: a place for messages and a way to stop. There is no heap, unless HEAP_BYTES
-// says that heap.c has one.
+// The board's services for the runtime: a place for messages and a way to stop. There is a heap only if HEAP_BYTES is
+// defined, see heap.c.
 #include <cstddef>
 
 #include <executorch/runtime/platform/platform.h>

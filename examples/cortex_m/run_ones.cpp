@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any program: tensors that it takes are ones, numbers are those of the export, and its outputs are printed.
+// Runs any program: input tensors are filled with ones, other inputs have the export's values, and outputs are printed.
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -65,7 +65,7 @@ Error set_ones(Method& method, size_t i) {
       return error;
     }
   }
-  // The memory is its own, so that nothing is copied.
+  // The tensor uses the planned memory itself, so that nothing is copied.
   return method.set_input(input, i);
 }
 

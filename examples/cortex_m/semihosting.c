@@ -7,7 +7,7 @@
 enum { kOpen = 0x01, kClose = 0x02, kWriteText = 0x04, kWrite = 0x05, kExitWithCode = 0x20 };
 // The mode of fopen() "wb".
 enum { kCreateBinary = 5 };
-// The reason for an exit that an application asked for.
+// The reason of an exit that an application requests.
 static const uint32_t kApplicationExit = 0x20026;
 
 static uint32_t call(uint32_t operation, const void* argument) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text and exit codes to a debugger or emulator ("Semihosting for AArch32 and AArch64", Arm IHI 0110). A board of its
-// own prints through a serial port instead, and has nothing to exit to.
+// Text and exit codes to a debugger or emulator ("Semihosting for AArch32 and AArch64", Arm IHI 0110). Firmware for a
+// physical board prints through a serial port instead, and does not exit.
 #pragma once
 
 #include <stdbool.h>

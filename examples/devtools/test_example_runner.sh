@@ -24,7 +24,7 @@ trap 'rm -rf "$folder"' EXIT
 PYTHONPATH="python:.${PYTHONPATH:+:$PYTHONPATH}" "${PYTHON:-python3}" -m examples.devtools.scripts.export_bundled_program \
   --model_name="$model" --dir="$folder" --cases="$cases"
 for ((index = 0; index < cases; index++)); do
-  # There, because a runner that traces writes etdump.etdp to the working directory.
+  # Run it in the folder, because a runner that traces writes etdump.etdp to the working directory.
   (cd "$folder" && "$runner" --bundled_program_path "${model}_bundled.bpte" --output_verification \
     --bundleio_rtol=1e-4 --bundleio_atol=1e-4 --testset_idx="$index")
 done

@@ -60,7 +60,7 @@ def draw(
 
 
 def main() -> int:
-    """0, or 1 after a line that says what is missing."""
+    """Returns 0, or 1 after printing a line that says what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model_name", required=True, choices=["cifar10", "mobilenetv2"])
     parser.add_argument("-q", "--quantize", action="store_true", help="to int8, which --delegate needs")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recognises drawn digits on a Raspberry Pi Pico 2 and reports over the serial port (115200 baud). The LED says the
-// rest: ten slow blinks (500 ms) when all digits were recognised, ten quick ones (100 ms) when something went wrong.
+// Recognises drawn digits on a Raspberry Pi Pico 2 and reports over the serial port (115200 baud). The LED
+// blinks ten times slowly (500 ms) if all digits were recognised, and ten times quickly (100 ms) after an error.
 #include <cstdio>
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>
@@ -51,7 +51,7 @@ void blink(uint32_t milliseconds) {
 #endif
 }
 
-/// Recognises one drawing; whether it was the right digit, with the scores that PyTorch gives.
+/// Classifies one drawing. Returns whether the digit and the scores are PyTorch's.
 bool recognise(Method& method, const Example& example) {
   float pixels[kPixels];
   int white = 0;

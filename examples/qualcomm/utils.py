@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scripts for Qualcomm share: their arguments, and the export."""
+"""The arguments and the export of all scripts for Qualcomm."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def build_executorch_binary(
     """Writes a program.
 
     Args:
-        model: In evaluation mode.
+        model: The model, in evaluation mode.
         inputs: Its example inputs.
         soc_model: The name of the chip.
-        file: That is written.
-        dataset: Inputs with which the ranges of activations are found.
+        file: The file to write.
+        dataset: Inputs that calibrate the ranges of activations.
         quant_dtype: The scheme; None for float16.
 
     Raises ValueError for an unknown chip.

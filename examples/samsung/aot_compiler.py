@@ -33,7 +33,7 @@ TORCHVISION = {
 
 
 def main() -> int:
-    """0, or 1 after a line that says what is missing."""
+    """Returns 0, or 1 after printing a line that says what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-c", "--chipset", required=True, help="E9955 (Exynos 2500) or E9965 (Exynos 2600)")
     parser.add_argument("-m", "--model_name", required=True, choices=[*TORCHVISION, *TOYS])

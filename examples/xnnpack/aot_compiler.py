@@ -42,7 +42,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 
 
 def capture(model: nn.Module, inputs: tuple[Tensor, ...], quantized: bool) -> ExportedProgram:
-    """A quantised model is captured twice: before and after quantisation."""
+    """Exports the model; a quantised model is exported before and again after quantisation."""
     captured = torch.export.export(model.eval(), inputs)
     if quantized:
         from .quantization.utils import quantize  # torchao takes longer to import than torch

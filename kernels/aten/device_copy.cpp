@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The copies between host memory and devices: this runtime has at::Tensor on the CPU only, so there is nowhere to copy
-// to.
+// The operators that copy between host memory and devices. They fail, because this runtime has at::Tensor on the CPU
+// only.
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 #include <executorch/runtime/platform/log.h>

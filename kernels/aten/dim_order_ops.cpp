@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operators that exporters put in place of those of ATen that take a memory format; PyTorch does not have them.
+// The operators by which exporters replace ATen's operators with a memory format. PyTorch does not have them.
 #include <optional>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -15,7 +15,7 @@ using executorch::runtime::Error;
 
 namespace {
 
-/// `out` lies in memory as the program says, which is the dim order that the operator was given.
+/// The program allocates `out` in the dim order that is passed to the operator.
 Tensor& copy_into(KernelRuntimeContext& context, const Tensor& self, Tensor& out) {
   if (executorch::runtime::resize_tensor(out, self.sizes()) != Error::Ok) {
     context.fail(Error::InvalidArgument);

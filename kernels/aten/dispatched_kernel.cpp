@@ -121,8 +121,8 @@ bool is_out_variant(const c10::FunctionSchema& schema) {
          (schema.returns().size() == written || (schema.returns().empty() && written == 1));
 }
 
-/// Whether only the first argument is written, and it is returned, and the name says so, because the loading of a
-/// method relies on the name.
+/// Whether the operator writes and returns only its first argument, and has the name of an in-place operator, on which
+/// the loading of a method relies.
 bool is_in_place(const c10::FunctionSchema& schema) {
   const auto& arguments = schema.arguments();
   return schema.name().back() == '_' && schema.returns().size() == 1 && !arguments.empty() &&
@@ -142,7 +142,7 @@ const c10::OperatorHandle* find_operator(const char* name) {
     return nullptr;
   }
   if (!is_out_variant(op->schema()) && !is_in_place(op->schema())) {
-    ET_LOG(Error, "%s is neither an out variant nor in place: the runtime would not know what it writes to", name);
+    ET_LOG(Error, "%s is neither an out variant nor in place: it is unknown which arguments it writes to", name);
     return nullptr;
   }
   // Lives as long as the process, like the kernel.

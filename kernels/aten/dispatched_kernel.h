@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Kernels of PyTorch as kernels of the runtime, for a build over at::Tensor (USE_ATEN_LIB): whatever is registered in
- * PyTorch's dispatcher as the out variant of an operator, or in place: ATen's own and those of TORCH_LIBRARY.
+ * Kernels of PyTorch as kernels of the runtime, for a build over at::Tensor (USE_ATEN_LIB): all out variants and
+ * in-place operators of PyTorch's dispatcher, ATen's own and those of TORCH_LIBRARY.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct OperatorName {
 /// when it is neither an out variant nor in place. It lives as long as the process.
 const ::c10::OperatorHandle* find_operator(const char* name);
 
-/// Checks `stack`, the arguments and then what the operator returns, against the operator's schema and calls it.
+/// Checks `stack`, the arguments followed by the operator's results, against its schema, and calls the operator.
 /// Errors, in the context: InvalidProgram when they do not match, OperatorMissing when `op` is null. Throws what
 /// PyTorch throws.
 void call_operator(const ::c10::OperatorHandle* op, runtime::KernelRuntimeContext& context,

@@ -4,7 +4,7 @@ executorch_option(EXECUTORCH_BUILD_CADENCE OFF "The operators that sdk.backends.
 executorch_option(EXECUTORCH_CADENCE_CPU_RUNNER OFF "cadence_runner: runs bundled programs of sdk.backends.cadence on a CPU"
   NEEDS EXECUTORCH_BUILD_CADENCE)
 
-# Cadence's kernels for one family of DSPs, in place of the portable ones: docs/cadence.md.
+# Cadence's kernels for one family of DSPs, instead of the portable ones: docs/cadence.md.
 executorch_option(EXECUTORCH_NNLIB_OPT OFF "cadence_ops_lib has Cadence's kernels for HiFi" NEEDS EXECUTORCH_BUILD_CADENCE)
 executorch_option(EXECUTORCH_FUSION_G3_OPT OFF "cadence_ops_lib has Cadence's kernels for Fusion G3" NEEDS EXECUTORCH_BUILD_CADENCE)
 executorch_option(EXECUTORCH_VISION_OPT OFF "cadence_ops_lib has Cadence's kernels for Vision" NEEDS EXECUTORCH_BUILD_CADENCE)

@@ -6,7 +6,7 @@ set(cadence_options EXECUTORCH_NNLIB_OPT EXECUTORCH_FUSION_G3_OPT EXECUTORCH_VIS
 set(cadence_family_of_EXECUTORCH_NNLIB_OPT hifi)
 set(cadence_family_of_EXECUTORCH_FUSION_G3_OPT fusion_g3)
 set(cadence_family_of_EXECUTORCH_VISION_OPT vision)
-# By family: the name of the library, a header that shows where it is, the folder of headers, and those of sources.
+# By family: the name of the library, a header by which it is found, and the folders of headers and sources.
 set(cadence_library_of_hifi "nnlib-hifi4 (https://github.com/foss-xtensa/nnlib-hifi4)")
 set(cadence_header_of_hifi xa_nnlib/include/nnlib/xa_nnlib_api.h)
 set(cadence_library_of_fusion_g3 "nnlib-FuG3 (backends/cadence/fusion_g3/third-party/nnlib/nnlib-FuG3 of ExecuTorch)")
@@ -59,8 +59,8 @@ function(cadence_vendor_kernels family functions)
   add_library(cadence_vendor_kernels STATIC ${operators} ${sources} ${library})
   list(TRANSFORM cadence_includes_of_${family} PREPEND "${NN_LIB_BASE_DIR}/" OUTPUT_VARIABLE includes)
   target_include_directories(cadence_vendor_kernels PRIVATE ${includes} "${CADENCE_KERNELS_DIR}/operators")
-  # <executorch/backends/cadence/...> is below the folder that holds their ExecuTorch, whose other headers must not be
-  # found before this SDK's: classes of the same names have other fields there.
+  # <executorch/backends/cadence/...> is in a checkout of ExecuTorch, whose other headers must come after this SDK's:
+  # classes of the same names have other fields there.
   target_compile_options(cadence_vendor_kernels PRIVATE "SHELL:-idirafter \"${CADENCE_KERNELS_DIR}/../../../..\"")
   target_link_libraries(cadence_vendor_kernels PUBLIC executorch_core portable_kernels)
 endfunction()

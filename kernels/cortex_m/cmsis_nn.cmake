@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # CMSIS-NN of the user, whose objects go into each library with kernels of cortex_m (executorch_add_kernel_objects).
-set(CMSIS_NN_LOCAL_PATH "" CACHE PATH "CMSIS-NN, a folder with Include and Source: it computes what it can of cortex_m's operators")
+set(CMSIS_NN_LOCAL_PATH "" CACHE PATH "CMSIS-NN, a folder with Include and Source, for the cortex_m operators that it implements")
 set(CMSIS_CORE_LOCAL_PATH "" CACHE PATH "CMSIS-Core, a folder with cmsis_compiler.h, for releases of CMSIS-NN that include it")
 if(NOT CMSIS_NN_LOCAL_PATH)
   return()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include("${CMAKE_CURRENT_LIST_DIR}/../portable/options.cmake")
-# With it executorch::kernels has every operator once: the fast kernel where there is one, and the portable one elsewhere.
+# With this option, executorch::kernels has every operator once: its fast kernel if it has one, else the portable kernel.
 set(executorch_prefers_speed ${EXECUTORCH_BUILD_PORTABLE_OPS})
 if(CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$" OR EXECUTORCH_OPTIMIZE_SIZE OR CMAKE_BUILD_TYPE STREQUAL "MinSizeRel")
   set(executorch_prefers_speed OFF)

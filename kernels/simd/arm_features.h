@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the 64-bit Arm processor of this process can do besides Armv8.0, as the system says.
+// The extensions of Armv8.0 that the processor of this process has, as the system reports them.
 #pragma once
 
 #if defined(__aarch64__) || defined(_M_ARM64)
@@ -34,7 +34,7 @@ inline bool has_feature(const char* name) {
   size_t size = sizeof(value);
   return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
 }
-// Systems before iOS 15 and macOS 12 know no such names; all processors of Macs have the dot product.
+// Systems before iOS 15 and macOS 12 do not have these names; all Macs with Arm processors have the dot product.
 inline bool has_dotprod() {
 #ifdef __ARM_FEATURE_DOTPROD
   return true;
@@ -54,7 +54,7 @@ inline bool has_i8mm() {
   return (getauxval(AT_HWCAP2) & (1ul << 13)) != 0;
 }
 #else
-// Only what the compiler was told.
+// Only the extensions that the compiler was given.
 inline bool has_dotprod() {
 #ifdef __ARM_FEATURE_DOTPROD
   return true;

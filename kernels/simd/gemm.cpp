@@ -322,8 +322,8 @@ void gemm_shared(const GemmProblem& problem) {
   });
 }
 
-// Whether to compute the transposed product. A transposed B, such as a linear layer's weight, then takes the place of
-// A, which is read without packing, and the smaller matrix is packed.
+// Whether to compute the transposed product. A transposed B, such as a linear layer's weight, then becomes the
+// operand A, which is read without packing, and the smaller matrix is packed.
 bool is_swapped(const GemmProblem& problem) {
   return problem.pack == nullptr && problem.b_k_stride == 1 && problem.b_col_stride != 1 && problem.m < problem.n;
 }

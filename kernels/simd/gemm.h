@@ -6,7 +6,7 @@
 
 namespace torch::executor::native {
 
-/// Packs a panel of a matrix B that never exists as a whole: rows [k, k + k_count) and columns [n, n + n_count), to
+/// Generates a panel of a matrix B that is never stored whole: rows [k, k + k_count) and columns [n, n + n_count), to
 /// panel[row * width + column]. It must write zeros from column n_count to `width`, and may write anything to
 /// kGemmMaxPanelWidth floats after the last row.
 using GemmPackFunction = void (*)(const void* state, int64_t k, int64_t k_count, int64_t n, int64_t n_count,

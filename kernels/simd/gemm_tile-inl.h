@@ -124,7 +124,7 @@ HWY_INLINE void add_lane(const FloatVec* x, const FloatVec (&row)[kVectors], Flo
   }
 }
 
-/// Has no effect but that each accumulator stays in its register: GCC would move some between the two steps of a loop.
+/// Keeps each accumulator in its register: GCC would move some between the two steps of a loop. Has no other effect.
 template <int kRows, int kVectors>
 HWY_INLINE void keep_registers(FloatVec (&sums)[kRows][kVectors]) {
 #if HWY_COMPILER_GCC
@@ -161,7 +161,7 @@ HWY_INLINE void add_four(const float* a, int64_t a_row_stride, const float* b, i
 }
 #endif
 
-/// How the operands of a tile lie: anyhow; or packed, where four k of each row of A lie together, [k / 4][kRows][4],
+/// The layout of a tile's operands: any layout, or packed: four k of each row of A are contiguous, [k / 4][kRows][4],
 /// the rows of B are contiguous, alpha is 1, and nothing is added.
 enum class TileLayout { Strided, Packed };
 

@@ -2,7 +2,7 @@
 // Files of calls of kernels with their expected results. sdk.kernels.testing writes such files, in Python.
 //
 // The file holds one value a line. A case is
-//     case NAME [fails] [tolerance V]      the operator; "fails": the call must be refused
+//     case NAME [fails] [tolerance V]      the operator; "fails" if the call must be refused
 //     arguments ...
 //     out                      followed by its expected tensors; out_list N if the last argument is a list of N
 //     outputs;

@@ -39,7 +39,7 @@ class Call {
       stack_.push_back(parse());
     }
     if (next_ == lines_.size()) {
-      returned_ = stack_.front();  // in place; the others have outputs also where they fail
+      returned_ = stack_.front();  // in place; other calls have outputs even if they fail
       return;
     }
     std::stringstream marker(lines_[next_++]);
@@ -71,7 +71,7 @@ class Call {
     }
   }
 
-  /// As in a program, what is returned follows the arguments.
+  /// As in a program, the results follow the arguments.
   std::vector<EValue*> arguments() const {
     std::vector<EValue*> all = stack_;
     all.push_back(returned_);
@@ -105,7 +105,7 @@ class Call {
     return context.failure_state();
   }
 
-  /// What is wrong with the outputs of run(); empty if nothing is. `tolerance`: relative; 0 is that of the dtype.
+  /// The first error in the outputs of run(); empty if they are right. `tolerance` is relative; 0 means the dtype's.
   std::string difference(double tolerance) const {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const auto& [actual, expected] = outputs_[i];

@@ -27,7 +27,7 @@ std::string problem_of(const std::string& name, const Case& test_case) {
   }
   const Error error = call.run(*kernel);
   if (test_case.fails) {
-    return error == Error::Ok ? "the call must be refused, and is not" : "";
+    return error == Error::Ok ? "the call must be refused, but succeeds" : "";
   }
   return error == Error::Ok ? call.difference(test_case.tolerance)
                             : "the kernel refuses the call (see above): " + std::to_string(static_cast<int>(error));

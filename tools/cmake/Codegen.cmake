@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The place that existing projects include gen_selected_ops() and its companions from.
+# Existing projects include this file for gen_selected_ops() and its companions.
 include("${CMAKE_CURRENT_LIST_DIR}/../../cmake/Codegen.cmake")

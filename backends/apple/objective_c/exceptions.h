@@ -35,7 +35,7 @@ auto in_pool(Function &&function) -> decltype(function()) {
   std::rethrow_exception(thrown);
 }
 
-/// The same. What Objective-C raises becomes DelegateInvalidHandle, whose message has the text.
+/// The same. An exception of Objective-C becomes DelegateInvalidHandle, with its text in the message.
 template <typename Function>
 auto without_exceptions(const char *framework, Function &&function) -> decltype(function()) {
   return in_pool([&]() -> decltype(function()) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Objective-C with clang where Apple's headers are not: GNUstep's Foundation, and stand-ins of Apple's frameworks.
+# Compiles Objective-C with clang on systems without Apple's headers: with GNUstep's Foundation, and stand-ins of Apple's frameworks.
 
 # executorch_objc_headers(variable folder): the compile options for GNUstep's headers and the stand-ins in `folder`.
 function(executorch_objc_headers variable folder)
@@ -12,8 +12,8 @@ function(executorch_objc_headers variable folder)
     message(FATAL_ERROR "The delegates for Apple's systems are Objective-C++, whose headers are missing. On Debian: apt-get install "
       "libgnustep-base-dev")
   endif()
-  # GCC's folder has headers of the compiler, too, which clang must not read: only those of Objective-C are taken. One reads a
-  # member of `id`, which ARC does not allow, and GNUstep includes one for blocks that GCC does not have.
+  # GCC's folder also has headers of the compiler, which clang must not read, so only the headers of Objective-C are taken. One of them
+  # reads a member of `id`, which ARC does not allow. GNUstep includes a header for blocks that GCC lacks.
   set(headers "${CMAKE_CURRENT_BINARY_DIR}/objc_headers")
   file(GLOB files "${GCC_OBJC_INCLUDE_DIR}/objc/*.h")
   foreach(file IN LISTS files)
@@ -23,14 +23,14 @@ function(executorch_objc_headers variable folder)
     file(CONFIGURE OUTPUT "${headers}/objc/${name}" CONTENT "#pragma GCC system_header\n${text}" @ONLY)
   endforeach()
   file(CONFIGURE OUTPUT "${headers}/objc/blocks_runtime.h" CONTENT "" @ONLY)
-  # With -I they precede those of other systems, which have some of the same names. Apple's header of objects that C has, too, is
-  # read as C: its classes are not GNUstep's.
+  # With -I these headers precede those of other systems, some of which have the same names. Apple's header of objects, which C has,
+  # too, is read as C, because its classes are not GNUstep's.
   set(${variable} "-I${headers}" -isystem "${GNUSTEP_INCLUDE_DIR}" "-I${folder}" -DGNUSTEP
     -DGNUSTEP_BASE_LIBRARY=1 -DOS_OBJECT_HAVE_OBJC_SUPPORT=0 PARENT_SCOPE)
 endfunction()
 
-# executorch_objc_gnustep(variable libraries [option...]): these compile options with those to run Objective-C here, and the
-# libraries that it needs.
+# executorch_objc_gnustep(variable libraries [option...]): sets `variable` to these compile options and those to run Objective-C
+# here, and `libraries` to the libraries that it needs.
 function(executorch_objc_gnustep variable libraries)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "Stand-ins of Apple's frameworks need clang, found ${CMAKE_CXX_COMPILER}: set CMAKE_C_COMPILER and "

@@ -57,13 +57,13 @@ MODELS = {
 
 @dataclass(frozen=True)
 class Figures:
-    """What Vela says of the delegates of a program.
+    """Vela's figures for the delegates of a program.
 
     Attributes:
-        delegates: How many there are.
-        cycles: Of all of them together.
-        sram: KiB of the one that needs most.
-        pools, commands: How many pools, and commands of all kinds.
+        delegates: The number of delegates.
+        cycles: The cycles of all delegates together.
+        sram: The KiB that the delegate with the largest need uses.
+        pools, commands: The numbers of pools, and of commands of all kinds.
         seconds: The CPU time of the lowering, with Vela.
     """
 
@@ -130,7 +130,7 @@ def _in_layout(model: Model, layout: torch.memory_format) -> Model:
 
 
 def chosen(names: Iterable[str]) -> dict[str, Model]:
-    """The models, those of images in both memory formats, after one with which each compiler imports its modules."""
+    """The models, image models in both memory formats. The first one makes each compiler import its modules."""
     models: dict[str, Model] = {"first": (nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()), (torch.randn(1, 3, 8, 8),))}
     for name in names:
         torch.manual_seed(0)

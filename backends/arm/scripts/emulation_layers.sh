@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced. emulation_layers PACKAGES FOLDER: prints the lines that turn on the ML emulation layers for Vulkan of the Python package
-# ai_ml_emulation_layer_for_vulkan in the folder PACKAGES, and writes their manifests into FOLDER. There each has a folder of its
-# own, whose order is that of the layers: loaders before 1.3.280 ignore the order in VK_INSTANCE_LAYERS.
+# To be sourced. emulation_layers PACKAGES FOLDER: prints the lines that turn on the ML emulation layers for Vulkan, and writes
+# their manifests into FOLDER. The folder PACKAGES has the Python package ai_ml_emulation_layer_for_vulkan. Each layer has its own
+# folder, and VK_LAYER_PATH lists the folders in the layers' order: loaders before 1.3.280 ignore the order in VK_INSTANCE_LAYERS.
 emulation_layers() {
   local packages="$1" folder="$2" name library
   local deployed="${packages}/emulation_layer/deploy"

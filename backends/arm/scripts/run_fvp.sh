@@ -5,7 +5,7 @@
 #   --target=NPU     ethos-u55-32 to -256, ethos-u65-256 or -512 (Corstone SSE-300), ethos-u85-128 to -2048 (SSE-320);
 #                    ethos-u55-128 by default
 #   --timeout=S      the seconds of simulated time after which it ends; 60 by default
-# The simulators are Arm's, who distributes them. The exit status is 0 if the firmware printed PASSED.
+# Arm distributes the simulators. The exit status is 0 if the firmware printed PASSED.
 set -euo pipefail
 fail() { echo "run_fvp.sh: error: $*" >&2; exit 1; }
 elf='' target=ethos-u55-128 timeout=60

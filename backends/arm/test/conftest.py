@@ -22,5 +22,5 @@ torch.set_num_threads(1)  # tensors are small, and several workers run at once
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Ends the session with an error if the reference model is not installed, in place of skipping tests."""
+    """Ends the session with an error if the reference model is not installed, instead of skipping tests."""
     import tosa_reference_model  # noqa: F401

@@ -100,7 +100,7 @@ class Function(nn.Module):
 
 
 def floats_of(converted: Any) -> list[str]:
-    """The operators that read or give floats which are not quantised."""
+    """The operators with operands or results that are floats and not quantised."""
     left = []
     for node in converted.graph.nodes:
         if node.op != "call_function" or _is(node, "quantize", "dequantize"):

@@ -51,7 +51,7 @@ std::vector<char> bytes_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Counts what ran, and says it.
+/// Counts and prints the commands that ran.
 struct Counter {
   bool is_quiet = false;
   uint64_t most_work = kMostWork;

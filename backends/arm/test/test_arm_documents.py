@@ -107,7 +107,8 @@ def test_the_command_makes_an_equivalent_program(tmp_path: Path, monkeypatch: py
 
 
 def test_the_lowering_reports_memory(caplog: pytest.LogCaptureFixture) -> None:
-    """ETU-15, ETU-14: the two lines of the troubleshooting page; `--optimise Size` takes no more SRAM."""
+    """ETU-15, ETU-14: the log has the two lines of the troubleshooting page; with `--optimise Size`, the model needs no
+    more SRAM."""
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3)).eval()
     inputs = (torch.randn(1, 3, 32, 32),)
     used = []

@@ -29,7 +29,7 @@ MODES = {
     "Shared_Sram": ("ethos-u55-128", DDR, SRAM),
     "Dedicated_Sram_384KB": ("ethos-u65-256", DDR, DDR),
 }
-"""By memory mode: an NPU that has it, the place of the program, and the place of the scratch memory."""
+"""By memory mode: an NPU that has it, the address range of the program, and that of the scratch memory."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -122,7 +122,7 @@ void ethosu_irq_handler(struct ethosu_driver*);
 
 
 def test_the_runner_initialises_a_core_driver(tmp_path: Path) -> None:
-    """ETU-12: a library with the functions of Arm's driver takes the place of the model; its NPU interrupts."""
+    """ETU-12: a library with the functions of Arm's driver replaces the model; its NPU raises an interrupt."""
     (tmp_path / "ethosu_driver.h").write_text(HEADER)
     (tmp_path / "driver.c").write_text(DRIVER)
     library = "add_library(ethosu_core_driver STATIC driver.c)"
@@ -180,7 +180,7 @@ def test_without_a_simulator_the_script_says_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("said", "status"), [("PASSED, with 1 bytes", 0), ("FAILED: running the method", 1)])
 def test_the_simulator_is_started(said: str, status: int, tmp_path: Path) -> None:
-    """ETU-13, ETU-18: its options for SSE-300 and SSE-320, in the words of a simulator that prints them."""
+    """ETU-13, ETU-18: the simulator gets the options of SSE-300 and SSE-320; a stand-in prints its arguments."""
     elf = tmp_path / "arm_executor_runner"
     elf.write_bytes(b"")
     for target, simulator, option in (

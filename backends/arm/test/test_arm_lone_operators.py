@@ -29,7 +29,7 @@ POSITIONS: dict[str, Any] = {
     "largest and where": lambda x, y: _at_extreme(y, *x.max(-1, keepdim=True)),
     "smallest and where": lambda x, y: _at_extreme(y, *x.min(-1, keepdim=True)),
 }
-"""Models that read positions. TOSA has no int64, which is the dtype of positions outside of it."""
+"""Models that use the index of an extreme. PyTorch's indices are int64, which TOSA does not have."""
 
 
 def _at_extreme(y: Tensor, values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,7 +70,7 @@ def test_deviations(name: str) -> None:
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("name", POSITIONS)
 def test_positions(name: str, wide: bool) -> None:
-    """VGF-05: the positions are those of the integers; the smallest integer is smaller than the next one."""
+    """VGF-05: indices equal those of the quantised model, also for two values that are one step apart."""
     torch.manual_seed(0)
     x, y = torch.randn(ROWS), torch.randn(ROWS)
     x.view(-1)[:2] = torch.tensor([-4.95, -5.0])

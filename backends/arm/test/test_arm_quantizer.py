@@ -65,7 +65,7 @@ def _quantizer() -> VgfQuantizer:
 
 
 def test_the_global_configuration() -> None:
-    """VGF-04: set_global; None leaves all in floats."""
+    """VGF-04: `set_global` sets the configuration of the whole model; None leaves all in floats."""
     assert _counts(_quantized(_quantizer(), Model(), X))["quantize_per_tensor"] == 0
     assert _counts(_quantized(_quantizer().set_global(None), Model(), X))["quantize_per_tensor"] == 0
     counts = _counts(_quantized(_quantizer().set_global(CONFIG), Model(), X))
@@ -87,7 +87,7 @@ def test_the_global_configuration() -> None:
     ],
 )
 def test_the_most_specific_setting_applies(quantizer: TOSAQuantizer, expected: int) -> None:
-    """VGF-04, VGF-05: partial quantisation; the number of tensors that are quantised."""
+    """VGF-04, VGF-05: parts of a model have their own settings, so this number of tensors is quantised."""
     assert _counts(_quantized(quantizer, Model(), X))["quantize_per_tensor"] == expected
 
 
@@ -114,7 +114,7 @@ def test_a_part_in_floats_is_in_the_same_delegate() -> None:
 
 
 def test_numbers_become_tensors() -> None:
-    """VGF-04: transform_for_annotation."""
+    """VGF-04: `transform_for_annotation` makes numbers in the graph tensors, which can be quantised."""
     captured = export(Model(), (X,)).module()
     scaled = export(nn.Sequential(Model(), Scale()), (X,)).module()
     quantizer = _quantizer()
@@ -144,7 +144,7 @@ def test_training() -> None:
 
 
 def test_dynamic_activations() -> None:
-    """The weights are int8, and the scale of an activation is found when the model runs: that is the kernels' part."""
+    """The weights are int8, and scales of activations are computed when the model runs: kernels compute such layers."""
     quantizer = _quantizer().set_global(get_symmetric_quantization_config(is_dynamic=True))
     converted = _quantized(quantizer, Model(), X)
     lowered = lower(converted, (X,), BOTH)

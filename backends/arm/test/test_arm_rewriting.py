@@ -91,7 +91,7 @@ def test_what_has_no_other_form_stays(function: Callable[[Tensor], Tensor]) -> N
 
 
 def test_constants_of_a_captured_graph() -> None:
-    """A mask that is made of sizes is known; what depends on an input, or is random, is not."""
+    """A mask computed from constants is a constant; tensors that depend on an input or are random are not."""
 
     def function(x: Tensor) -> Tensor:
         return x + torch.ones(5, 8).tril() * 3 + torch.rand(8)

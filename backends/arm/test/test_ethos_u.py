@@ -119,7 +119,7 @@ def test_training() -> None:
 
 
 def test_branches() -> None:
-    """ETU-08: a sample for each path of a condition."""
+    """ETU-08: both branches of a condition are quantised, each calibrated with its own sample."""
     model = Call(lambda x: torch.cond(x.sum() > 0, lambda x: torch.sigmoid(x), lambda x: torch.tanh(x), [x]))
     ones = torch.ones(2, 8)
     quantizer = EthosUQuantizer(U55).set_global(get_symmetric_quantization_config())
@@ -142,7 +142,7 @@ def _compiled(spec: EthosUCompileSpec) -> Lowered:
 
 
 def test_a_model_becomes_a_command_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """ETU-03, ETU-04: quantisation stays outside, at the edges. The payload has the places of inputs and outputs. The
+    """ETU-03, ETU-04: quantisation stays outside, at the edges. The payload has the offsets of inputs and outputs. The
     intermediate files contain Vela's archive and report. ETU-15: the memory is in the log and in the report."""
     spec = EthosUCompileSpec("ethos-u55-128").dump_intermediate_artifacts_to(tmp_path)
     with caplog.at_level(logging.INFO, "sdk.backends.arm"):
@@ -183,7 +183,7 @@ def test_targets_and_memory_modes(target: str, mode: str | None) -> None:
 
 
 def test_a_refusal_of_vela_is_an_error() -> None:
-    """The message is Vela's, with the flags."""
+    """The error has Vela's message and its flags."""
     spec = EthosUCompileSpec("ethos-u55-128", system_config="Nowhere")
     with pytest.raises(RuntimeError, match=r"(?s)Vela .*--system-config=Nowhere.* failed .*Nowhere"):
         _compiled(spec)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs for an Ethos-U that the original lowered: the model of the NPU computes what the TOSA reference model makes
-of the original's TOSA files."""
+"""Programs for an Ethos-U that the original lowered: the model of the NPU gives the results of the TOSA reference
+model for the original's TOSA files."""
 
 from __future__ import annotations
 

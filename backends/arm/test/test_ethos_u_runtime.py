@@ -34,7 +34,7 @@ U55 = EthosUCompileSpec("ethos-u55-128")
 
 
 def _lowered(model: nn.Module, inputs: tuple[Tensor, ...], spec: EthosUCompileSpec = U55, bits: int = 8) -> Lowered:
-    """The quantised model with one delegate, and all else at its edges."""
+    """Quantises and lowers a model, which must become one delegate."""
     lowered = lower(quantized(model, inputs, spec, bits), inputs, partitioner=EthosUPartitioner(spec))
     assert len(lowered.payloads) == 1, lowered.left()
     return lowered
@@ -63,7 +63,7 @@ def test_the_backend_is_registered_and_available() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str) -> None:
-    """ETU-01: from the `.pte` to the numbers."""
+    """ETU-01: the results of a loaded `.pte` equal those of the reference model."""
     _check(*MODELS[name]())
 
 
@@ -94,8 +94,8 @@ def test_targets_and_memory_modes(target: str, mode: str, bits: int) -> None:
 
 @pytest.mark.parametrize(("name", "last", "first"), [("convolution", 0, 32), ("block", 0, 33), ("network", 0, 0)])
 def test_channels_last_needs_no_transpose(name: str, last: int, first: int) -> None:
-    """ETU-16: inputs and outputs of a program with the channels last go through. With the channels first, inputs of few
-    channels are transposed by a convolution; Vela transposes others and the outputs by pools."""
+    """ETU-16: inputs and outputs of a program with the channels last are not transposed. With the channels first,
+    inputs of few channels are transposed by a convolution; Vela transposes others and the outputs by pools."""
     model, (image,) = {
         "convolution": lambda: (nn.Conv2d(8, 16, 3, padding=1), (torch.randn(1, 8, 16, 16),)),
         "block": lambda: (InvertedResidual(16), (torch.randn(1, 16, 16, 16),)),
@@ -109,7 +109,7 @@ def test_channels_last_needs_no_transpose(name: str, last: int, first: int) -> N
 
 
 def test_several_delegates() -> None:
-    """Two programs in one process, called in turn."""
+    """Two programs in one process are called in turn, and each repeats its first results."""
     programs = []
     for name in ("add", "convolution"):
         model, inputs = OPERATORS[name]()

@@ -25,7 +25,7 @@ SEEDS = range(6)
 
 
 FAULTS_OF_VELA = {("split", 8, "ethos-u-vela==5.2.0")}
-"""Operators, bits and releases whose commands are wrong, which an export says."""
+"""(operator, bits, release of Vela) for which Vela writes wrong commands; the export reports them."""
 
 
 def _path_of(release: int) -> str:
@@ -36,7 +36,7 @@ def _path_of(release: int) -> str:
 
 
 def _pairs(name: str) -> list[tuple[str, int]]:
-    """Returns pairs of target and release of Vela: all of them, or in a share two, which change every day."""
+    """Returns pairs of target and release of Vela: all of them, or, in a sampled run, two, which change every day."""
     which, count = share()
     if count == 1:
         return PAIRS
@@ -62,7 +62,7 @@ def _compare(model: Model, bits: int, name: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_releases_of_vela_are_there() -> None:
-    """The path of each has the release."""
+    """Each search path has its release of Vela."""
     program = "from importlib.metadata import version; print(version('ethos-u-vela'))"
     for release, package in enumerate(PACKAGES):
         environment = {**os.environ, "PYTHONPATH": _path_of(release)}
@@ -71,7 +71,7 @@ def test_the_releases_of_vela_are_there() -> None:
 
 
 def test_there_are_enough_operators() -> None:
-    """60 with int8, 30 with int16."""
+    """The sweep has at least 60 operators with int8 and 30 with int16."""
     assert len(OPERATORS) >= 60 and len([name for name in OPERATORS if name not in ONLY_8_BITS]) >= 30
 
 

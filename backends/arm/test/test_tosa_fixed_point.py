@@ -35,14 +35,14 @@ def _mantissas(lowest: int) -> np.ndarray:
 
 
 def test_reciprocals() -> None:
-    """Within 2^-14."""
+    """Reciprocals are within 2^-14."""
     given = _mantissas(2**30)
     found = _computed(fixed_point.reciprocal, given, DType.INT32)
     assert np.abs(found * (given / 2.0**60) - 1).max() < 2.0**-14 and found.max() < _LIMIT
 
 
 def test_inverse_roots() -> None:
-    """Within 2^-14."""
+    """Inverse square roots are within 2^-14."""
     given = _mantissas(2**29)
     found = _computed(fixed_point.inverse_root, given, DType.INT32)
     assert np.abs(found * np.sqrt(given / 2.0**31) / 2.0**29 - 1).max() < 2.0**-14 and found.max() < _LIMIT
@@ -87,7 +87,7 @@ def test_wide_totals(size: int) -> None:
 
 @pytest.mark.parametrize("entries", [range(256), range(-(2**23), 2**23, 2**16), [127] * 256, [128, -129] * 128])
 def test_wide_tables(entries: list[int]) -> None:
-    """Exact, for results of any number of digits."""
+    """Lookups are exact for entries of any size."""
     index = np.arange(-128, 128)
     found = _computed(lambda b, x: fixed_point.wide_lookup(b, x, np.array(entries)), index, DType.INT8)
     np.testing.assert_array_equal(found, np.array(entries))

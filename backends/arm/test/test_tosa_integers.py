@@ -212,7 +212,7 @@ def _arguments(target: Any) -> tuple[Any, ...]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("target", sorted((t for t in UNARY if "_." not in str(t)), key=str), ids=str)
 def test_functions_are_tables(target: Any) -> None:
-    """Equal to PT2E's model: PyTorch computes the table."""
+    """The results equal those of PT2E's model, because PyTorch computes the table."""
     torch.manual_seed(0)
     name = target.__name__.partition(".")[0]
     x = torch.rand(3, 33) if name in _UNIT else torch.randn(3, 33)
@@ -344,7 +344,7 @@ SIXTEEN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", SIXTEEN)
 def test_operators_of_sixteen_bits(name: str) -> None:
-    """VGF-04: in int32 and int48, as close as int8's."""
+    """VGF-04: the sums are int32 and int48, and results are as close to PT2E's model as those of int8."""
     torch.manual_seed(0)
     function, shapes, most = SIXTEEN[name]
     inputs = tuple(torch.randn(shape) for shape in shapes)

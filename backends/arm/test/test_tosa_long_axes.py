@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that read many elements: the numbers are eager's, on lavapipe too, which ends the loops of a shader after
-65,535 iterations; and no operator of the TOSA file reads more than `MOST_READ` elements for one of its result."""
+"""Results that read many elements equal eager's, also on lavapipe, which ends the loops of a shader after 65,535
+iterations. No operator of the TOSA file reads more than `MOST_READ` elements for one element of its result."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _case(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
 
 
 def _expected(model: nn.Module, inputs: tuple[Any, ...]) -> Tensor:
-    """Eager's result, of float32 computed in float64: eager's sums of as many elements are rounded, too."""
+    """Eager's result. float32 models are computed in float64, because eager's float32 sums of long axes are rounded."""
     with torch.no_grad():
         eager = model(*inputs)
         if eager.dtype == torch.float16:

@@ -96,7 +96,7 @@ def test_constant_masks(columns: int) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [*FINITE, -math.inf])
 def test_computed_masks(number: float) -> None:
-    """VGF-05: also masks that are written in place, that have more dimensions, or that an input decides."""
+    """VGF-05: masks are recognised, too, if they are written in place, have more dimensions, or depend on an input."""
     _check(_computed(number), _kept(7, number))
 
 
@@ -116,8 +116,8 @@ GIVEN: list[Form] = [
     lambda x, mask: torch.softmax(torch.max(x @ x.transpose(1, 2) + mask, _LEAST).view(10, 5), -1),
     lambda x, mask: torch.softmax((x @ x.transpose(1, 2) + mask[None]).view(10, 5).unflatten(0, (5, 2)), -1),
 ]
-"""Softmaxes with a mask that is an input: of other shapes, with a bias, as attention, read twice, decided by it, and
-with a limit and reshapes between."""
+"""Softmaxes with a mask that is an input: broadcast in several ways, with a bias, in attention, in two softmaxes, as
+the condition of another mask, and with a maximum or reshapes before the softmax."""
 
 
 @pytest.mark.sampled
@@ -190,7 +190,7 @@ def _attention(mask: Tensor) -> tuple[Lowered, tuple[Tensor, ...], Call, Call]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [-1e4, -1e9])
 def test_attention(number: float) -> None:
-    """A mask that is added: a row that it masks fully attends to everything, as in eager."""
+    """In attention with an added mask, a fully masked row attends to everything, as in eager."""
     lowered, inputs, converted, model = _attention(torch.zeros(5, 7).masked_fill(~_kept(7), number))
     assert len(lowered.payloads) == 1, lowered.left()
     steps(lowered, converted, inputs)
@@ -200,7 +200,7 @@ def test_attention(number: float) -> None:
 
 def test_numbers_that_round_the_scores() -> None:
     """Adding -1e7 rounds float32 scores to integers. The softmax of a fully masked row depends on these roundings, so
-    it is computed in floats; in other rows, -1e7 only masks."""
+    it is computed in floats; in other rows, the roundings have no effect."""
     x = torch.randn(2, 5, 7) * 3
     for rows, is_lowered in ((slice(0, 2), False), (slice(2, 5), True)):
         mask = torch.zeros(5, 7).masked_fill(~_kept(7), -1e7)[rows]

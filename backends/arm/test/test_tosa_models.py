@@ -73,7 +73,7 @@ def test_norms_are_weights_of_convolutions(model: nn.Module, is_folded: bool) ->
 
 
 def test_a_vision_transformer() -> None:
-    """Attention, with layer norms."""
+    """A model with attention and layer norms is one delegate."""
     method = CASES["vit"]().methods["forward"]
     lowered = lower(method.module, method.calls[0])
     assert not lowered.left() and len(lowered.payloads) == 1

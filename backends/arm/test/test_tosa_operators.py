@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each operator of the table, lowered and run by the reference model, against eager: with the calls of the conformance
-suite, and with more for what that suite does not have or does not read alone."""
+suite, and with further models for operators that the suite does not call, or calls only together with others."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", MORE)
 def test_more_operators(name: str) -> None:
-    """These too."""
+    """The calls of MORE give eager's results, too."""
     torch.manual_seed(0)
     function, shapes = MORE[name]
     inputs = tuple(torch.randn(each) if isinstance(each, tuple) else each for each in shapes)

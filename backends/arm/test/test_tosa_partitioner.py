@@ -65,7 +65,7 @@ def test_what_moves_elements_is_delegated_alone() -> None:
 
 
 def test_an_own_operator_becomes_custom() -> None:
-    """VGF-03: register_custom_partition_op."""
+    """VGF-03: an operator becomes a CUSTOM operator of TOSA after `register_custom_partition_op`."""
     with torch.library._scoped_library("armtest", "DEF") as library:
         library.define("scale(Tensor x, float factor, int[] dims) -> Tensor")
         library.impl("scale", lambda x, factor, dims: x * factor, "CompositeExplicitAutograd")
@@ -204,7 +204,7 @@ def test_scalars(rank: int) -> None:
 
 
 class _Written(nn.Module):
-    """Writes at positions that are parts of a captured constant."""
+    """Writes at indices that are slices of a captured constant."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -224,7 +224,7 @@ def test_indices_that_are_computed_from_constants_are_known() -> None:
 
 
 class _Shared(nn.Module):
-    """Returns what it needs to know."""
+    """Uses constants as indices, and returns them, too."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ from zoo import CASES
 
 
 def _check(model: nn.Module, inputs: tuple[Any, ...], tolerance: float) -> Lowered:
-    """One delegate."""
+    """Checks that the quantised model is one delegate, which gives its results."""
     converted = quantized(model, inputs, get_symmetric_quantization_config(), INT)
     lowered = lower(converted, inputs, INT)
     assert len(lowered.payloads) == 1, lowered.left()

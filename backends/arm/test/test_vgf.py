@@ -65,7 +65,7 @@ def test_a_model_becomes_a_vgf_file(tmp_path: Path) -> None:
 
 
 def test_flags_reach_the_converter() -> None:
-    """VGF-02: compiler_flags, and an error of the converter."""
+    """VGF-02: `compiler_flags` are passed to the converter, whose refusal is an error with its message."""
     (plain,), (described,) = _lower().payloads, _lower(VgfCompileSpec(compiler_flags=["--emit-debug-info"])).payloads
     assert len(described) > len(plain)
     with pytest.raises(RuntimeError, match=r"(?s)model-converter --nonsense failed .*Unknown argument: --nonsense"):

@@ -121,7 +121,7 @@ def _twice(parts: VgfParts) -> None:
 
 
 def _sets(name: str, value: Any) -> Callable[[VgfParts], None]:
-    """Sets what a path of attributes and indices names."""
+    """Sets the field at a path of attributes and indices."""
 
     def change(parts: VgfParts) -> None:
         *path, last = name.split(".")
@@ -254,8 +254,8 @@ def test_sections_outside_of_the_file_are_errors(read: Reader) -> None:
 
 
 def test_a_small_file_does_not_make_a_large_model(read: Reader) -> None:
-    """Offsets may lead to one table with many constants, which is copied for each segment. Written by hand:
-    no writer makes such a file."""
+    """Offsets of several segments may lead to one table with many constants, of which each segment would get a copy. No
+    writer makes such a file, so the test builds its bytes."""
     (payload,) = lower(MODEL, (X,), partitioner=VgfPartitioner()).payloads
     segments, constants = 2000, 20_000
     at = 24 + 4 * segments  # the vtable of the segment; its table follows
@@ -274,7 +274,7 @@ def test_a_small_file_does_not_make_a_large_model(read: Reader) -> None:
 
 
 def test_random_damage_never_harms(read: Reader) -> None:
-    """Numbers at random places: an error or a consistent file, whose every byte can be read, in bounded time."""
+    """A file that is damaged at random places is refused, or is consistent, so that each of its bytes can be read."""
     files = _files()
     for name in ("convolution", "two"):
         path = read.folder / "seed.vgf"

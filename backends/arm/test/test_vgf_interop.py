@@ -27,7 +27,7 @@ Models = dict[str, tuple[nn.Module, tuple[Any, ...]]]
 TOLERANCE = 1e-5
 FULL_SIZE = ("MobileNetV2", "ResNet18", "ViT-tiny", "MiniLM")
 MISMATCHED = ("encoder",)
-"""Models whose positions the original delegates as int64 results. Its own runtime refuses the int32 of the file."""
+"""Models whose indices the original delegates as int64 outputs. The file has int32, which its own runtime refuses."""
 
 APPROXIMATED = {"more functions": (1, 4, 5, 6)}
 """The functions of a family that the original approximates: expm1, asin, acos and atan. Its programs are up
@@ -115,7 +115,7 @@ def test_floats(exchanged: Callable[..., list[Exchanged]]) -> None:
 
 
 def test_integers(exchanged: Callable[..., list[Exchanged]]) -> None:
-    """VGF-05, VGF-08: int8, equal bit for bit."""
+    """VGF-05, VGF-08: both runtimes give the same int8 results."""
     for each in exchanged({"bottleneck": _bottleneck()}, _quantize):
         _check_integers(each)
 
@@ -149,6 +149,6 @@ def test_models_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FULL_SIZE)
 def test_integers_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]]) -> None:
-    """VGF-05, VGF-08: int8, equal bit for bit."""
+    """VGF-05, VGF-08: both runtimes give the same int8 results."""
     (each,) = exchanged({name: load_model(MODELS[name])}, _quantize)
     _check_integers(each)

@@ -100,7 +100,7 @@ INTEGERS = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("family", INTEGERS)
 def test_operators_in_integers(family: str) -> None:
-    """VGF-08: 74 quantised operators, equal to the reference model."""
+    """VGF-08: 74 quantised operators give the results of the reference model."""
     torch.manual_seed(0)
     calls = [(value[0], (value[1],) if name in MODULES else value[1]) for name, value in INTEGERS[family]]
     model = Several(calls)  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def test_a_perceptron() -> None:
 
 @pytest.mark.parametrize("name", ["mobilenet", "resnet", pytest.param("vit", marks=pytest.mark.slow)])
 def test_models_in_integers(name: str) -> None:
-    """VGF-08: the whole model, equal to the reference model."""
+    """VGF-08: whole models give the results of the reference model."""
     method = CASES[name]().methods["forward"]
     _check_integers(method.module, method.calls[0])
 
@@ -151,7 +151,7 @@ def test_minilm() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["MobileNetV2", "ResNet18"])
 def test_integer_models_of_full_size(name: str) -> None:
-    """VGF-05, VGF-08: equal to the reference model."""
+    """VGF-05, VGF-08: the results equal those of the reference model."""
     _check_integers(*load_model(MODELS[name]))
 
 
@@ -202,7 +202,7 @@ def _error(program: bytes, inputs: tuple[Any, ...], capfd: Any) -> str:
 
 
 def test_arguments_that_do_not_fit_the_payload(capfd: Any) -> None:
-    """Files of other shapes, dtypes and numbers of tensors than the method's."""
+    """VGF files whose shapes, dtypes or number of tensors differ from the method's."""
     model, x = Call(lambda x: x * 2), torch.randn(2, 3)
     others = (
         (
@@ -287,7 +287,7 @@ def test_a_build_needs_headers_and_no_glslc(tmp_path: Path) -> None:
 
 
 def test_the_command_verifies_the_program(tmp_path: Path, capsys: Any) -> None:
-    """VGF-08: `--backend vgf`, where the runtime has the delegate and the delegate has a device."""
+    """VGF-08: with `--backend vgf`, the command verifies the program if the runtime has the delegate and a device."""
     (tmp_path / "m.py").write_text(MODEL)
     arguments = [f"{tmp_path / 'm.py'}:model", "--input", "1x3x9x9:float32", "--backend", "vgf"]
     assert main([*arguments, "--output", str(tmp_path / "model.pte")]) == 0

@@ -170,7 +170,7 @@ def read_parts(file: bytes) -> VgfParts:
 
 
 def write_parts(parts: VgfParts, old_constants: bool = False) -> bytes:
-    """Writes a file with these parts. Constants have the form of files before 0.4, or the later one."""
+    """Writes a file with these parts. With `old_constants`, the constants have the form of files before version 0.4."""
     sections = [
         b"".join(write_root(table, value, b"\0\0\0\0", 8).parts)
         for table, value in (

@@ -5,7 +5,7 @@ namespace executorch {
 namespace backends {
 namespace neuron {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char neuron_backend_key[] = "NeuropilotBackend";
 
 /// The environment variable with the path of MediaTek's adapter, or of its folder. Without it, the system's loader

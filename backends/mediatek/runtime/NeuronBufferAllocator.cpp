@@ -145,7 +145,7 @@ void* BufferAllocator::Allocate(size_t size) {
 void* BufferAllocator::allocate(size_t size, size_t alignment) {
   constexpr size_t kPage = 4096;
   if (alignment > kPage) {
-    ET_LOG(Error, "MediaTek: buffers are aligned to %zu bytes, %zu are asked for", kPage, alignment);
+    ET_LOG(Error, "MediaTek: buffers are aligned to %zu bytes, found a request for %zu", kPage, alignment);
     return nullptr;
   }
   return Allocate(size);

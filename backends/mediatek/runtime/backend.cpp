@@ -17,7 +17,7 @@ namespace {
 
 class NeuronBackend final : public DelegateBackend<Delegate> {
  public:
-  /// Logs what to install where the adapter is missing.
+  /// Logs what to install if the adapter is missing.
   bool is_available() const override {
     return is_found([] { return adapter().error(); });
   }

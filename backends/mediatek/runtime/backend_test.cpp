@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The delegate over the stand-in of MediaTek's adapter (test/stand_in), and what is said where there is none.
+// The delegate over the stand-in of MediaTek's adapter (test/stand_in), and the error without an adapter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

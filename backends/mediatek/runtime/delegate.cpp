@@ -85,7 +85,7 @@ Error Delegate::build(const Network& network) {
   ET_CHECK_OK_OR_RETURN_ERROR(
       answer(adapter_.model_get_extension_operation_type(model, kCompiledNetwork, kNetworkOperation, &operation),
              "NeuronModel_getExtensionOperationType", kBuilding, kRefused));
-  // The network knows the types of its tensors: these only count them.
+  // The network defines the types of its tensors: these descriptions only count them.
   const OperandType any = {kTensorFloat32, 0, nullptr, 0.0f, 0};
   const OperandType restored = {operand, 0, nullptr, 0.0f, 0};
   const uint32_t inputs = network.inputs + (weights_ != nullptr ? 1 : 0);

@@ -55,7 +55,7 @@ class Delegate final {
  private:
   struct Tensor {
     size_t padded_size = 0;                  ///< bytes that the network reads or writes; 0 if the adapter does not say
-    std::shared_ptr<const MemoryUnit> unit;  ///< in which the tensor lay that is bound; null for other memory
+    std::shared_ptr<const MemoryUnit> unit;  ///< that contains the bound tensor; null for other memory
     const void* data = nullptr;
     size_t size = 0;
   };

@@ -9,7 +9,7 @@
  * - TensorFlow, lite/experimental/litert/vendors/mediatek/neuron_adapter.h (Apache 2.0);
  * - ExecuTorch, backends/mediatek/runtime (BSD): the extension that restores a compiled network.
  *
- * No structure but OperandType crosses the interface by its layout.
+ * OperandType is the only structure whose layout must equal the adapter's.
  */
 #pragma once
 
@@ -97,7 +97,7 @@ struct Adapter {
 runtime::Result<const Adapter*> adapter();
 
 /// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns MemoryAllocationFailed for
-/// the code of that, else `error`.
+/// the adapter's code of failed allocations, else `error`.
 inline runtime::Error answer(int code, const char* function, const char* step, runtime::Error error) {
   return extension::delegate::check_call("MediaTek", code, function, step,
                                          code == kOutOfMemory ? runtime::Error::MemoryAllocationFailed : error);

@@ -29,7 +29,7 @@ Result<std::shared_ptr<const SharedWeights>> SharedWeights::load(const std::stri
                            key.c_str());
   auto found = data->get_data(key);
   if (!found.ok() && found.error() != Error::NotFound) {
-    return found.error();  // they are there, and cannot be read
+    return found.error();  // they exist, but cannot be read
   }
   ET_CHECK_OR_RETURN_ERROR(found.ok() && found->size() > 0, NotFound,
                            "MediaTek: the program has no named data \"%s\", its shared weights: export it again",

@@ -20,14 +20,14 @@ namespace neuron {
 class SharedWeights {
  public:
   /// The named data of a program under `key`. All delegates that are loaded with the same bytes share one copy in the
-  /// NPU's memory; where there is no such memory, the program's bytes are used. NotFound (logged) if there is no such
+  /// NPU's memory; if there is no such memory, the program's bytes are used. NotFound (logged) if there is no such
   /// data. Throws std::bad_alloc.
   static runtime::Result<std::shared_ptr<const SharedWeights>> load(const std::string& key,
                                                                     const runtime::NamedDataMap* data);
 
   const void* data() const { return unit_ != nullptr ? unit_->GetAddress() : bytes_.data(); }
   size_t size() const { return size_; }
-  /// Null where there is no memory of the NPU.
+  /// Null if there is no memory of the NPU.
   const std::shared_ptr<const MemoryUnit>& unit() const { return unit_; }
 
  private:

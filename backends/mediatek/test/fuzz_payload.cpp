@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer target for the headers of payloads: what passes lies inside of them. README.md says how to build it.
+// libFuzzer target for the headers of payloads: accepted parts lie inside of the payload. README.md has the build.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -4,7 +4,7 @@
  * The names of the OpenVINO backend and of its options. Linking the library `openvino_backend` registers it. OpenVINO
  * itself is loaded when the first program needs it: see OPENVINO_LIB_PATH.
  *
- * Each option is one of the backend, or of one load, which comes first. Options of a load are in force for that method
+ * Each option can be set for the backend or for one load. Options of a load take precedence, and apply to that method
  * only.
  */
 #pragma once
@@ -13,7 +13,7 @@ namespace executorch {
 namespace backends {
 namespace openvino {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char openvino_backend_key[] = "OpenvinoBackend";
 
 /// The environment variable with the path of `libopenvino_c`, or of the folder that holds it. Without it the linker's
@@ -27,15 +27,15 @@ const char device_option_key[] = "device";
 /// Text: `LATENCY`, `THROUGHPUT` or `CUMULATIVE_THROUGHPUT`; "" (the default): OpenVINO decides.
 const char performance_hint_option_key[] = "performance_hint";
 
-/// Text: `f32`, `f16` or `bf16`: the precision in which floats are computed; "" (the default): that of the export, and
-/// without one `f32` on CPUs and OpenVINO's choice elsewhere.
+/// Text: `f32`, `f16` or `bf16`: the precision in which floats are computed; "" (the default): the export's
+/// precision; if it has none, `f32` on CPUs, and OpenVINO's choice on other devices.
 const char inference_precision_option_key[] = "inference_precision";
 
 /// int: threads of a CPU; 0 (the default): OpenVINO decides.
 const char num_threads_option_key[] = "num_threads";
 
 /// Text: the folder in which OpenVINO keeps what it compiles from the IR of a program; "" (the default): nothing is
-/// kept. Whoever may write it can change what models compute: it belongs in a folder of the application.
+/// kept. Programs that can write to it can change models' results: it belongs in a folder of the application.
 const char cache_dir_option_key[] = "cache_dir";
 
 }  // namespace openvino

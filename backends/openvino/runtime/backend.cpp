@@ -23,7 +23,7 @@ class OpenvinoBackend final : public DelegateBackendWithOptions<Delegate, Option
  public:
   OpenvinoBackend() : DelegateBackendWithOptions(Options::table()) {}
 
-  /// Logs what to install where it is not.
+  /// Logs what to install if OpenVINO is not found.
   bool is_available() const override {
     return is_found([] { return library().error(); });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Without OpenVINO: what is said where it is missing. test/ runs programs with it.
+// The backend without OpenVINO, and the errors if it is missing. test/ runs programs with it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@ namespace openvino {
 /// options, and none is freed. Thread-safe.
 class Cores final {
  public:
-  /// The core with these options, whose device is set. InvalidArgument (logged) if OpenVINO refuses one of them.
+  /// The core with these options, which name a device. InvalidArgument (logged) if OpenVINO refuses one of them.
   runtime::Result<const OvCore*> get(const Library& openvino, const Options& options);
 
  private:

@@ -56,7 +56,7 @@ std::string name_of_ir(const void* payload, size_t size) {
   return name;
 }
 
-/// OpenVINO computes int64 as int32 without a word.
+/// OpenVINO computes int64 as int32 and reports no error.
 bool fits_int32(const int64_t* numbers, size_t count) {
   uint64_t outside = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -121,13 +121,13 @@ Error Delegate::compile_ir(const std::string& refusal, const std::string& key, c
   ET_CHECK_OK_OR_RETURN_ERROR(xml.error());
   auto bin = data.get_data(key + ".bin");
   if (!bin.ok() && bin.error() != Error::NotFound) {
-    return bin.error();  // they are there, and cannot be read
+    return bin.error();  // they exist, but cannot be read
   }
   ET_CHECK_OR_RETURN_ERROR(bin.ok(), DelegateInvalidCompatibility,
                            "OpenVINO: the program has the IR %s.xml without its weights %s.bin: export the model again",
                            key.c_str(), key.c_str());
   weights_.emplace(std::move(*bin));  // the compiled model reads them in place
-  // The order of the words says what happened, then what may be done about it.
+  // The message says first what happened, then what the user can do.
   ET_LOG(Info, "OpenVINO %s did not import the payload (%s): compiling its IR for %s%s", library_.version.c_str(),
          refusal.c_str(), options_.device.c_str(),
          options_.cache_dir.empty() ? "; set the option cache_dir, and later starts are faster" : "");
@@ -226,7 +226,7 @@ Error Delegate::execute(Span<EValue*> args) {
   auto request = take_request();
   ET_CHECK_OK_OR_RETURN_ERROR(request.error());
   const Error error = run(**request, args);
-  if (error == Error::Ok) {  // after a failure nobody knows what is bound
+  if (error == Error::Ok) {  // after a failure it is unknown which tensors are bound
     const std::lock_guard<std::mutex> lock(mutex_);
     free_requests_.push_back(std::move(*request));
   }
@@ -293,7 +293,7 @@ Error Delegate::bind_output(Request& request, size_t index, const EValue& value)
   const Tensor& tensor = value.toTensor();
   ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, port.scalar_type));
   if (!port.is_static()) {
-    return Error::Ok;  // OpenVINO has memory for it, and tells the shape after the call
+    return Error::Ok;  // OpenVINO allocates it, and its shape is known after the call
   }
   Shape shape{{}, port.dims.size()};
   for (size_t i = 0; i < shape.rank; ++i) {

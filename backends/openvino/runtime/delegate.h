@@ -25,7 +25,7 @@ namespace executorch {
 namespace backends {
 namespace openvino {
 
-/// An input or output of a compiled model. Its dims are in the order in which they lie in memory.
+/// An input or output of a compiled model. Its dims are in memory order.
 struct Port {
   OvType type;
   runtime::etensor::ScalarType scalar_type;
@@ -44,7 +44,7 @@ class Delegate final {
 
   /**
    * Imports the payload. If OpenVINO refuses it, because it was made by another release or for another device, compiles
-   * the IR in `data`, if that is there, and says so in one line.
+   * the IR in `data`, if that exists, and logs this in one line.
    *
    * @param payload Not used after the call.
    * @param data May be null.

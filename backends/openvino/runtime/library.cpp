@@ -36,8 +36,8 @@ constexpr char kWhatToDo[] =
     "install OpenVINO (pip install openvino==2025.4.1) and set OPENVINO_LIB_PATH to its libopenvino_c or the folder of "
     "it";
 
-/// The linker's paths, then the Python package `openvino` that is installed beside the package which this code is a
-/// part of: site-packages/sdk/extension/pybindings/_portable_lib.so and site-packages/openvino/libs.
+/// First names on the linker's paths, then those in the Python package `openvino`, which is installed beside ours:
+/// site-packages/openvino/libs beside site-packages/sdk/extension/pybindings/_portable_lib.so, which has this code.
 std::vector<std::string> names() {
   std::string folder = file_of_code(reinterpret_cast<const void*>(&names));
   for (int levels = 4; levels > 0; --levels) {
@@ -132,7 +132,7 @@ std::string last_error(const Library& library) {
   if (message == nullptr) {
     return "OpenVINO gives no reason";
   }
-  // The lines before the last are places in OpenVINO's sources.
+  // Only the last line is the message; the lines before it are places in OpenVINO's sources.
   std::string line = message;
   library.free(message);
   constexpr char kBlanks[] = " \n\t";

@@ -114,14 +114,14 @@ runtime::Result<const Library*> library();
 /// The last line of OpenVINO's last error.
 std::string last_error(const Library& library);
 
-/// Whether such a line says that memory ran out, OpenVINO's own or a device's.
+/// Whether an error's last line means that OpenVINO's or a device's memory ran out.
 bool is_lack_of_memory(const std::string& reason);
 
 /**
- * What a call answered.
+ * Converts the status of a call to an error.
  *
  * @return Error::Ok for the status 0. Otherwise OpenVINO's last error is logged behind `what`, and the result is
- * Error::MemoryAllocationFailed where that is a lack of memory, else `refusal`.
+ * Error::MemoryAllocationFailed if memory ran out, else `refusal`.
  */
 runtime::Error answer(const Library& library, OvStatus status, runtime::Error refusal, const std::string& what);
 

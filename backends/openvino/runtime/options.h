@@ -18,15 +18,15 @@ struct Options {
   std::string precision;
   int num_threads = 0;
   std::string cache_dir;
-  /// The number of activations that share a scale where OpenVINO quantises at run time; "0" for floats. Not an option:
+  /// The number of activations that share a scale if OpenVINO quantises at run time; "0" for floats. Not an option:
   /// the export decides.
   std::string dynamic_group_size;
 
   static const extension::delegate::OptionTable<Options>& table();
 
   /**
-   * Sets the export's choices where the caller made none: `device` and `INFERENCE_PRECISION_HINT`. A CPU with bfloat16
-   * uses it unasked, and OpenVINO forgets the precision for which a payload was compiled: without any choice a CPU
+   * Sets the export's choices if the caller made none: `device` and `INFERENCE_PRECISION_HINT`. A CPU with bfloat16
+   * uses it by default, and OpenVINO forgets the precision for which a payload was compiled: without any choice a CPU
    * computes in f32.
    */
   runtime::Error complete(runtime::ArrayRef<runtime::CompileSpec> compile_specs);

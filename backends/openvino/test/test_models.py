@@ -22,7 +22,8 @@ MODELS = ("MobileNetV2", "ResNet18", "ViT-tiny", "MiniLM")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_model_is_one_delegate_and_right(name: str) -> None:
-    """The whole of each model runs in OpenVINO; test_openvino_interop.py has smaller ones of these kinds."""
+    """Each model is one delegate and gives eager's results. test_openvino_interop.py tests smaller models of these
+    kinds."""
     model, inputs = load_model(BENCHMARKED[name])
     lowered = lower(model, inputs)
     assert len(lowered.delegates) == 1, lowered.left()
@@ -59,14 +60,14 @@ def test_dynamic_shapes_at_both_ends() -> None:
 
 
 def test_an_input_without_elements_is_an_error() -> None:
-    """OpenVINO's kernels divide by its size."""
+    """OpenVINO's kernels would divide by the input's size, which is 0."""
     lowered = lower(_Sizes(), (torch.randint(0, 50, (2, 9)),), ({0: Dim("batch", min=0, max=4)},))
     with pytest.raises(RuntimeError, match="input 0 has no elements"):
         lowered.run(torch.zeros(0, 9, dtype=torch.int64))
 
 
 def test_images_in_channels_last_order() -> None:
-    """Inputs and outputs are in memory in the order of the program."""
+    """Inputs and outputs keep the program's memory order, here channels last."""
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3))
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     image = torch.randn(2, 3, 9, 11).to(memory_format=torch.channels_last)
@@ -76,7 +77,7 @@ def test_images_in_channels_last_order() -> None:
 
 
 def test_precision_is_that_of_the_export() -> None:
-    """A CPU with bfloat16 uses it only where the export says so."""
+    """A CPU with bfloat16 uses it only if the export requests it."""
     torch.manual_seed(0)
     model, x = nn.Sequential(*(nn.Linear(256, 256) for _ in range(4))).eval(), torch.randn(8, 256)
     assert_close(lower(model, (x,)).run(x), model(x))

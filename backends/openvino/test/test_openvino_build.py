@@ -16,7 +16,7 @@ BUILT = ROOT / "cmake-out"
 
 @pytest.mark.slow
 def test_the_build_script(tmp_path: Path) -> None:
-    """OVN-03: it makes the library, and a runner with it runs a program of the backend."""
+    """OVN-03: the script builds the library, and a runner that links it runs a program of the backend."""
     subprocess.run([ROOT / "backends/openvino/scripts/openvino_build.sh"], check=True)
     assert (BUILT / "backends/openvino/libopenvino_backend.a").stat().st_size > 0
     program = tmp_path / "model.pte"

@@ -22,8 +22,8 @@ ROUNDS = 60
 
 
 def _least(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """The minimum CPU time of a call of each, over all threads, in seconds: other load of the machine only adds to
-    it."""
+    """For each function, the least CPU time of a call in seconds, summed over all threads. The least is taken because
+    other load of the machine only adds to the time."""
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for call, times in zip((first, second), taken, strict=True):

@@ -51,7 +51,7 @@ def specs(partitioner: OpenvinoPartitioner) -> dict[str, bytes]:
 
 
 def test_compile_specs_have_the_device_and_its_precision() -> None:
-    """A CPU with bfloat16 would use it unasked, and a payload forgets for which precision it was compiled."""
+    """A CPU with bfloat16 would use it by default, and a payload does not store the precision of its compilation."""
     assert specs(OpenvinoPartitioner()) == {"device": b"CPU", "INFERENCE_PRECISION_HINT": b"f32"}
     assert specs(OpenvinoPartitioner([CompileSpec("device", b"GPU")])) == {"device": b"GPU"}
     bf16 = [CompileSpec("device", b"CPU"), CompileSpec("INFERENCE_PRECISION_HINT", b"bf16")]

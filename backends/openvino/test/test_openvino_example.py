@@ -32,7 +32,7 @@ def _dataset(folder: Path, count: int) -> Path:
 
 
 def test_a_model_of_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    """OVN-04: export, inference and its tensors; the program computes what eager does."""
+    """OVN-04: the script exports, runs the program on a tensor file and writes its result, which is eager's."""
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     expected_model = example.load_model("torchvision", "squeezenet1_1", random_weights=True)
@@ -55,7 +55,8 @@ def test_a_model_of_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_model_of_timm_is_quantized_and_validated(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """OVN-04: --quantize, --validate, --dataset, --batch_size and --model_file_name."""
+    """OVN-04: the script quantises with a dataset (--quantize, --dataset, --batch_size), validates (--validate) and
+    uses the name of --model_file_name."""
     data, program = _dataset(tmp_path / "data", 4), tmp_path / "small.pte"
     arguments = ["--suite", "timm", "--model", "test_resnet", "--random_weights", "--dataset", str(data)]
     arguments += ["--input_shape", "[1, 3, 32, 32]", "--export", "--model_file_name", str(program)]
@@ -73,7 +74,7 @@ def test_a_model_of_timm_is_quantized_and_validated(tmp_path: Path, capsys: pyte
 
 
 def test_a_model_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """OVN-04: the name may be a folder; the input are token ids."""
+    """OVN-04: the name of a model may be a folder; such a model gets token ids."""
     from transformers import BertConfig, BertModel
 
     monkeypatch.chdir(tmp_path)

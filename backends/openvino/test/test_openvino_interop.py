@@ -26,9 +26,9 @@ TOLERANCE = 1e-5
 
 @pytest.fixture
 def check(oracle: Callable[..., None], tmp_path: Path) -> Callable[..., None]:
-    """Compares all four runs of models with eager. The original expects the path of the library, not of its folder. It
-    leaves OpenVINO its defaults, which quantise activations on CPUs with VNNI and compute in bfloat16 where there is
-    any: its process is held to AVX2, which has neither."""
+    """Compares eager's results with those of four runs: programs of either side in either runtime. The original expects
+    the path of the library, not of its folder. It uses OpenVINO's defaults, which quantise activations on CPUs with
+    VNNI, and compute in bfloat16 on CPUs with it. So its process is restricted to AVX2, which has neither."""
 
     def call(models: dict[str, tuple[nn.Module, tuple[Any, ...]]]) -> None:
         (library,) = Path(os.environ["OPENVINO_LIB_PATH"]).glob("libopenvino_c.so*")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """examples/models/yolo12: the export, and the boxes that the demo draws. ultralytics is not needed: a small detector
-with outputs of the same kind stands for its models; the last test, which is skipped without the package, takes those.
+with outputs of the same form replaces its models; the last test, which is skipped without the package, uses those.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Detector(nn.Module):
 
 @pytest.fixture
 def yolo(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Takes the place of ultralytics' model."""
+    """Replaces ultralytics' model by `Detector`."""
     torch.manual_seed(1)
     model = types.SimpleNamespace(model=Detector(), names=NAMES)
     monkeypatch.setattr(example, "load_yolo", lambda *_: model)
@@ -92,7 +92,7 @@ def _expected(output: Tensor, picture: Tensor, size: tuple[int, int], confidence
 
 @pytest.mark.parametrize("backend", ["openvino", "xnnpack"])
 def test_the_demo_finds_the_boxes_of_eager(backend: str, yolo: Any, tmp_path: Path) -> None:
-    """ECO-05: exported for either backend; images of other proportions than the input, one after the other."""
+    """ECO-05: a program for either backend finds boxes in images whose proportions differ from the input's."""
     arguments = ["--model_name", "yolo12n", "--backend", backend, "--input_dims", "[96, 150]"]
     assert example.main([*arguments, "--output_dir", str(tmp_path)]) == 0
     program = tmp_path / f"yolo12n_fp32_{backend}.pte"
@@ -114,7 +114,7 @@ def test_the_demo_finds_the_boxes_of_eager(backend: str, yolo: Any, tmp_path: Pa
             assert (ours["class_id"], ours["class"]) == (class_id, NAMES[class_id])
             assert abs(ours["confidence"] - score) < 1e-4
             assert torch.allclose(torch.tensor(ours["box"]), torch.tensor(box), atol=0.02)
-    # The pictures come back with frames drawn: their sizes stay, and the pixels outside of all frames.
+    # The demo draws frames into the pictures. Their sizes stay the same, and so do the pixels outside of all frames.
     written = (tmp_path / "out.ppm").read_bytes()
     assert written.startswith(b"P6\n160 96\n255\n")
     drawn = torch.frombuffer(bytearray(written[14 : 14 + 96 * 160 * 3]), dtype=torch.uint8).reshape(96, 160, 3)
@@ -132,7 +132,7 @@ def test_the_demo_finds_the_boxes_of_eager(backend: str, yolo: Any, tmp_path: Pa
 
 @pytest.mark.parametrize("backend", ["openvino", "xnnpack"])
 def test_an_int8_model_is_calibrated_with_images(backend: str, yolo: Any, tmp_path: Path) -> None:
-    """ECO-05: --quantize, --video_path with a folder, --subset_size: near the floats, and not the same."""
+    """ECO-05: --quantize, --video_path with a folder, --subset_size: results are close to float32's, but not equal."""
     from PIL import Image
 
     (tmp_path / "images").mkdir()

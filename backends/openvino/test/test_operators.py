@@ -28,7 +28,7 @@ NOT_A_NUMBER = {
 
 @pytest.fixture(autouse=True)
 def everything_is_worth_a_delegate(monkeypatch: Any) -> None:
-    """Without this, operators that only move elements would stay on kernels in these programs."""
+    """Delegates operators that only move elements, too. By default, they would stay on kernels in these programs."""
     monkeypatch.setattr(support, "computes", lambda node: node.target is not operator.getitem)
     monkeypatch.setattr(conformance, "THREADS", (2,))  # those of the pool, which OpenVINO does not use
 
@@ -153,7 +153,7 @@ def test_every_operator_of_the_table_is_tested() -> None:
 
 
 def test_a_rounding_to_fewer_digits_is_kept() -> None:
-    """OpenVINO removes float32 -> float16 -> float32: kernels round."""
+    """OpenVINO removes conversions float32 -> float16 -> float32, so kernels compute them, which rounds."""
     x = torch.randn(ROWS)
     lowered = lower(_Call(lambda x: (x * 3).half().float() * 2), (x,))
     assert_close(lowered.run(x), (x * 3).half().float() * 2, 1e-6)
@@ -162,7 +162,7 @@ def test_a_rounding_to_fewer_digits_is_kept() -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_values_that_were_put_are_read_at_indices(dynamic: bool) -> None:
-    """OpenVINO's frontend forgets the rank of index_put, which it asks for at indices."""
+    """OpenVINO's frontend loses the rank of index_put's result, which it needs to convert an index of it."""
 
     def put_and_read(x: Tensor, row: Tensor) -> Tensor:
         filled = x.index_put((torch.tensor([1, 2]),), row) * 1.5
@@ -181,7 +181,7 @@ def test_values_that_were_put_are_read_at_indices(dynamic: bool) -> None:
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("size", [(1, 7), (7, 1), (1, 1), (2, 2)])
 def test_resizing_to_one_pixel(mode: str, size: tuple[int, int]) -> None:
-    """PyTorch takes the middle of a dimension, OpenVINO its first pixel: kernels compute it."""
+    """PyTorch samples the middle of a dimension, OpenVINO its first pixel: kernels compute such calls."""
     model = _Call(lambda x: torch.nn.functional.interpolate(x * 2, size, mode=mode))
     inputs = (torch.randn(2, 3, 8, 9),)
     lowered = lower(model, inputs)
@@ -210,7 +210,7 @@ def test_reductions_over_all_dimensions(function: Any) -> None:
 
 
 def test_a_call_that_the_frontend_cannot_convert_runs_on_kernels(monkeypatch: Any) -> None:
-    """Everything around it stays with OpenVINO, and the reason is the frontend's."""
+    """OpenVINO still computes the operators around the call, and the reason is the frontend's error."""
 
     def function(x: Tensor, y: Tensor) -> Tensor:
         return torch.lgamma(torch.exp(x)) * y

@@ -22,7 +22,7 @@ def example_inputs():
 
 
 def test_the_page_runs(tmp_path: Path) -> None:
-    """OVN-01: every block of Python, in order, as a reader runs them."""
+    """OVN-01: all blocks of Python on the page run, in order."""
     code = "\n".join(block.code for block in blocks(PAGE) if block.language == "python")
     assert code.count("OpenvinoPartitioner") >= 2
     forked.run("-W", "ignore", "-c", code, cwd=tmp_path, check=True)

@@ -83,8 +83,8 @@ WITH_ACTIVATIONS = [mode for mode in QuantizationMode if not mode.is_weights_onl
 @pytest.mark.parametrize("mode", WITH_ACTIVATIONS)
 def test_weights_of_8_bits_are_right_where_sums_do_not_saturate(mode: QuantizationMode, net: Any) -> None:
     """Without the overflow fix, the model computes in floats what the graph computes in eager mode, and so do its
-    integers on CPUs with VNNI. Other CPUs add pairs of products in 16 bits, which gives errors of 16% here; the
-    programs are not meant for them."""
+    integers on CPUs with VNNI. Other CPUs add pairs of products in int16, whose saturation gives errors of 16 %
+    here; programs without the fix are not meant for them."""
     import openvino
 
     model, samples = net

@@ -85,7 +85,7 @@ def test_an_openvino_that_was_built_from_source_is_found(tmp_path: Path, image: 
 
 
 def test_executor_runner(tmp_path: Path) -> None:
-    """OVN-05: the documented command. The runner's inputs are ones."""
+    """OVN-05: executor_runner, started by the documented command, runs the program with inputs of ones."""
     model = Model()
     (tmp_path / "model.pte").write_bytes(lower(model, (torch.ones(2, 3, 16, 16),)).buffer)
     command = [os.environ["SDK_EXECUTOR_RUNNER"], "--model_path=model.pte", "--num_executions=10"]
@@ -101,7 +101,7 @@ def test_executor_runner(tmp_path: Path) -> None:
 
 
 def test_another_release_compiles_the_ir_and_says_so(tmp_path: Path, image: torch.Tensor) -> None:
-    """A payload of 2025.4.1 under 2026.4.1: refused without the IR, run with it."""
+    """OpenVINO 2026.4.1 refuses a payload of 2025.4.1 that lacks the IR, and runs one that contains it."""
     other, model = os.environ["SDK_OTHER_OPENVINO"], Model()
     done = _run(tmp_path, lower(model, (image,)).buffer, image, OPENVINO_LIB_PATH=other)
     assert done.returncode == 1
@@ -124,7 +124,7 @@ def test_the_ir_is_stored_only_on_request(image: torch.Tensor) -> None:
 
 
 def test_threads_run_one_program_at_once(image: torch.Tensor) -> None:
-    """Several loaded programs on several threads, which import and infer at the same time."""
+    """Several threads load and run programs at the same time."""
     model = Model()
     buffer = lower(model, (image,)).buffer
     problems: list[BaseException] = []
@@ -149,7 +149,7 @@ def test_threads_run_one_program_at_once(image: torch.Tensor) -> None:
 
 
 def test_integers_beyond_32_bits_are_an_error(image: torch.Tensor) -> None:
-    """OpenVINO would compute with other numbers."""
+    """OpenVINO would truncate the integers to int32."""
 
     class Lookup(nn.Module):
         def __init__(self) -> None:
@@ -187,7 +187,7 @@ def test_a_damaged_payload_is_an_error(kind: str, tmp_path: Path, image: torch.T
 
 
 def test_a_payload_for_other_tensors_is_an_error(tmp_path: Path, image: torch.Tensor) -> None:
-    """The program passes what the payload does not expect: number, dtype and shape are compared."""
+    """Arguments whose number, dtype or shape differs from the payload's are errors."""
     ours = lower(Model(), (image,))
     for other, says in (
         (lower(nn.ReLU(), (torch.randn(7),)), r"(?s)\[InvalidArgument\].*its payload expects \[7\]"),

@@ -84,7 +84,8 @@ def test_the_image_is_that_of_diffusers(dtype: str, tolerance: float, model: Pat
 
 
 def test_the_commands_of_the_page(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """ECO-05: --quantize with prompts, and an image file from the result, near that of floats."""
+    """ECO-05: the models are quantised with prompts, and the image that they write to a file is near that of the float
+    models."""
     from PIL import Image
 
     (tmp_path / "prompts.txt").write_text("a cat\n\na dog\n")

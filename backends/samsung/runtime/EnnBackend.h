@@ -5,7 +5,7 @@ namespace executorch {
 namespace backends {
 namespace enn {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char enn_backend_key[] = "EnnBackend";
 
 /// The environment variable with the path of Samsung's library, or of its folder. Without it, the system's loader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The delegate over the stand-in of Samsung's library (test/stand_in), and what is said where there is none.
+// The delegate over the stand-in of Samsung's library (test/stand_in), and the error without a library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -62,7 +62,7 @@ struct Api {
 runtime::Result<const Api*> api();
 
 /// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns MemoryAllocationFailed for
-/// the code of that, else `error`.
+/// the library's code of failed allocations, else `error`.
 inline runtime::Error answer(int code, const char* function, const char* step, runtime::Error error) {
   return extension::delegate::check_call("Samsung", code, function, step,
                                          code == kOutOfMemory ? runtime::Error::MemoryAllocationFailed : error);

@@ -39,7 +39,7 @@ def test_a_program_gives_the_numbers_of_the_interpreter(is_per_channel: bool, tm
 
 
 def test_a_program_of_floats(tmp_path: Path) -> None:
-    """EXY-02: without the batch normalisation, which the stand-in does not have."""
+    """EXY-02: the model has no batch normalisation, because the stand-in for Samsung's library lacks it."""
     torch.manual_seed(0)
     model = Convolutional().eval()
     model.first[1] = torch.nn.Identity()
@@ -49,7 +49,7 @@ def test_a_program_of_floats(tmp_path: Path) -> None:
 
 
 def test_a_network_for_another_chip(tmp_path: Path) -> None:
-    """The library refuses what is not a network for it, with the code and the chip of the program."""
+    """The library refuses payloads that are not networks for it; the error has the code and the program's chip."""
     model, inputs = model_of("convolutional")
     data = written(lower(quantized(model, inputs), inputs), tmp_path).read_bytes()
     says = "EnnOpenModelFromMemory failed with the code 3 while a network for the chip E9955"

@@ -56,8 +56,8 @@ _HELPERS = {
 
 @dataclass
 class Surroundings:
-    """What the kernel's text does not declare: functions by name, with the types of result and parameters and the name
-    in WGSL; and other names with type and text."""
+    """Names that the kernel's text does not declare: functions, with the types of result and parameters and the name in
+    WGSL; and variables, with type and text."""
 
     functions: dict[str, tuple[str, tuple[str, ...], str]] = field(default_factory=dict)
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Writer:
         return max(kinds, key=_RANKS.__getitem__)
 
     def expression(self, x: Expression) -> tuple[str, str]:
-        """Its type and its text."""
+        """The type of an expression, and its text in WGSL."""
         visit: Callable[[Expression], tuple[str, str]] = getattr(self, f"_{x[0]}")
         return visit(x)
 
@@ -196,7 +196,7 @@ class Writer:
         parts = []
         for (way, kind, _), item in zip(function.parameters, items, strict=True):
             found = self.expression(item)
-            # A parameter of the caller that is a place is a pointer already: "(*p_)".
+            # An out or inout parameter of the caller is a pointer already: "(*p_)".
             place = found[1][2:-1] if found[1].startswith("(*") else f"&{found[1]}"
             parts.append(self.to(kind, found) if way == "in" else place)
         return function.result, f"{function.name}_({', '.join(parts)})"

@@ -27,7 +27,7 @@ def table() -> str:
 
 
 def page() -> str:
-    """The page with the list of now."""
+    """The page with the current list."""
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
     return before + BEGIN + table() + END + rest.split(END)[1]

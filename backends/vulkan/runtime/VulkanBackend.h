@@ -20,8 +20,8 @@ constexpr char device_option_key[] = "device";
 /// text: the folder for the file of compiled pipelines, which makes later starts faster. "", the default, for none.
 constexpr char cache_folder_option_key[] = "cache_folder";
 
-/// bool: whether float16 tensors take 16 bits on the GPU, where the device can; true by default. False computes them in
-/// float32, as on devices that cannot.
+/// bool: whether float16 tensors take 16 bits on the GPU, if the device supports this; true by default. False stores
+/// them as float32, as on devices without support.
 constexpr char fp16_storage_option_key[] = "fp16_storage";
 
 /// bool: whether the processor writes to memory of the GPU where it can; true by default. False copies inputs and
@@ -36,7 +36,7 @@ constexpr char least_threads_option_key[] = "least_threads";
 /// badly; 0 by default, from -2 to 2. Results that depend on their exact value must stay the same.
 constexpr char division_error_option_key[] = "division_error";
 
-/// Read only, int: how many devices there are.
+/// Read only, int: the number of devices.
 constexpr char device_count_option_key[] = "device_count";
 
 /// Read only, text: the first device with its limits and features, or why none is found. The others are "device_info_1"

@@ -88,7 +88,7 @@ OpenDevice SharedDevice::open() {
     OpenDevice refused;
     if (!gpu::SystemDevice::can_open(refused.problem)) {
       ET_LOG(Error, "Vulkan: %s", refused.problem.text.c_str());
-      return refused;  // not kept: another call may be able to
+      return refused;  // not kept: a later call may be able to open it
     }
     // Kept only when it is complete: an allocation in open() may throw, and the next call then tries again.
     opened_.reset();

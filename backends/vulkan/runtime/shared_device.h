@@ -31,11 +31,11 @@ class SharedDevice final {
   /// Sets options of VulkanBackend.h. InvalidState (logged) if the device is open, InvalidArgument (logged) for a value
   /// that is not valid; nothing changes then.
   runtime::Error set(runtime::Span<const runtime::BackendOption> options);
-  /// Writes the value of each option that it knows.
+  /// Writes the values of the options of VulkanBackend.h.
   void get(runtime::Span<runtime::BackendOption> options) const;
 
-  /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more. Where
-  /// there was one, or memory ran out, each call tries to open it until one succeeds.
+  /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more. If
+  /// a device was lost, or memory ran out, each call tries to open one until a call succeeds.
   OpenDevice open();
 
  private:

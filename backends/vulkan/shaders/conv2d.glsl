@@ -10,7 +10,7 @@ void main() {
   const int group = int(gl_WorkGroupID.z) % P_groups;
   const int batch = int(gl_WorkGroupID.z) / P_groups;
   const int pixels = P_out_h * P_out_w;
-  // All threads meet at the barriers, so that those beside the image stay, without channels.
+  // All threads must reach the barriers, so threads beyond the image do not return; they compute no channels.
   const int part = (P_in_channels + SPLIT - 1) / SPLIT;
   const int first_channel = part * int(gl_LocalInvocationID.z);
   const int end_channel = first_pixel >= pixels ? 0 : min(first_channel + part, P_in_channels);

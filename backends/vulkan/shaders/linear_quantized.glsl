@@ -12,7 +12,7 @@ void main() {
   const int n4 = (P_n + 3) / 4;
   const int column = int(gl_GlobalInvocationID.x);
   const int row = int(gl_WorkGroupID.y) * ROWS;
-  // All threads meet at the barriers, so that those beside the matrix stay, without depth.
+  // All threads must reach the barriers, so threads beyond the matrix do not return; they add up nothing.
   const int part = (P_k + SPLIT - 1) / SPLIT;
   const int first = part * int(gl_LocalInvocationID.z);
   const int last = column >= n4 ? 0 : min(first + part, P_k);

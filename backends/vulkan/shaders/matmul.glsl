@@ -16,7 +16,7 @@ void main() {
       sum[r * COLUMNS + j] = vec4(0.0);
     }
   }
-  // All threads meet at the barriers, so that those beside the matrix stay, without depth.
+  // All threads must reach the barriers, so threads beyond the matrix do not return; they add up nothing.
   const int part = ((depth + SPLIT - 1) / SPLIT + 3) / 4 * 4;
   const int first_depth = part * int(gl_LocalInvocationID.z);
   const int end_depth = column >= n4 ? 0 : min(first_depth + part, depth);

@@ -2,7 +2,7 @@
 // Normalises rows of `length` elements in sequence: layer norm, group norm and RMS norm (RMS). Weight and bias have one value for
 // each element of a row, or one for each `period` elements (channels of a group). SPLIT threads, a workgroup, share a row.
 void main() {
-  // All threads meet at the barriers, so that those beside the rows stay, and compute the last one again.
+  // All threads must reach the barriers, so threads beyond the rows do not return; they compute the last row again.
   const bool is_inside = thread_id() < uint(P_rows);
   const int id = is_inside ? int(thread_id()) : P_rows - 1;
   const int length = P_length;

@@ -4,8 +4,8 @@
 // The reduced index space has up to four dimensions. SPLIT threads, a workgroup, share a result.
 // OP 0: sum, 1: mean, 2: max, 3: min, 4: argmax, 5: argmin, 6: variance, 7: any, 8: all.
 struct Partial {
-  TI result;           // of max, min, any, all, and the plain sum: an infinite one has no compensation
-  int best;            // where the result of max and min is; the first of equal ones
+  TI result;           // of max, min, any, all; also the sum without compensation, for infinite sums
+  int best;            // the index of the maximum or minimum; the first of equal ones
   float sum;           // with its compensation (Kahan: long sums keep their digits)
   float compensation;
   float mean;          // with the number of elements and the sum of their squared distances from it (Welford)
@@ -70,7 +70,7 @@ void merge(inout Partial p, Partial other) {
   }
 }
 void main() {
-  // All threads meet at the barrier, so that those beside the results stay, and compute the last one again.
+  // All threads must reach the barrier, so threads beyond the results do not return; they compute the last result again.
   const bool is_inside = thread_id() < uint(P_count);
   const uint id = is_inside ? thread_id() : uint(P_count - 1);
   int base = 0;

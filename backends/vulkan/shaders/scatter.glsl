@@ -1,4 +1,4 @@
-// out[..., index[i], ...] = x[..., i, ...]. Negative indices count from the end; those of a wrong input write nothing.
+// out[..., index[i], ...] = x[..., i, ...]. Negative indices count from the end; indices out of range write nothing.
 void main() {
   const uint id = thread_id();
   if (id >= uint(P_count)) {

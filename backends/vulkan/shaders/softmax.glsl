@@ -18,7 +18,7 @@ float highest_of_parts(float part) {
 // Rows of `length` elements that lie `inner` apart. SPLIT threads, a workgroup, share a row. MODE 0: softmax, 1: its logarithm, 2: softmax, of a row of
 // -infinity zeros.
 void main() {
-  // All threads meet at the barriers, so that those beside the rows stay, and compute the last one again.
+  // All threads must reach the barriers, so threads beyond the rows do not return; they compute the last row again.
   const bool is_inside = thread_id() < uint(P_rows);
   const int id = is_inside ? int(thread_id()) : P_rows - 1;
   const int inner = P_inner;

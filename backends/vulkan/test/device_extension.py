@@ -11,6 +11,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(folder) for folder in (HERE / "python", ROOT / "tests", ROOT)]
 
-import runtime_under_test  # noqa: E402 - it lies in tests
+import runtime_under_test  # noqa: E402 - in the folder tests
 
 runtime_under_test.load()

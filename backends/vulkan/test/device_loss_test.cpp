@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A device that is lost, and one that has no memory left. mock_vulkan stands for the driver.
+// A device that is lost, and one that has no memory left. mock_vulkan replaces the driver.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -173,7 +173,7 @@ TEST_F(DeviceLossTest, AProgramIsRefusedWithoutMemoryAndLoadsWithIt) {
   backend_->destroy(delegate);
 }
 
-/// Whichever call of the opening finds no memory: the next attempt opens the device. Other failures are final.
+/// If memory runs out in any call that opens the device, the next attempt opens it. Other failures are final.
 TEST_F(DeviceLossTest, AFirstDeviceThatFindsNoMemoryIsOpenedByTheNextAttempt) {
   uint32_t opened = 0;
   for (uint32_t call = 1; opened == 0; ++call) {

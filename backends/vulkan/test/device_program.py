@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs on the device, whose results are compared with those that are expected.
+"""Runs programs on the device and compares their results with expected results.
 
-With VULKAN_RECORD=FOLDER each program is also written there, with the inputs and expected results of its calls, for
-`vulkan_replay`, which repeats the comparison on another machine without Python: FOLDER/TEST_FILE/TEST.N.bpte, a bundled
-program, and beside it TEST.N.calls, a line for each call in order: the method, the number of the method's test case,
-the relative and the absolute tolerance, and the largest mean difference.
+With VULKAN_RECORD=FOLDER, each program is also written to FOLDER, with the inputs and expected results of its calls.
+`vulkan_replay` then repeats the comparison on another machine, without Python. FOLDER/TEST_FILE/TEST.N.bpte is a
+bundled program. TEST.N.calls beside it has a line for each call, in order: the method, the number of the method's test
+case, the relative and the absolute tolerance, and the largest mean difference.
 """
 
 from __future__ import annotations

@@ -75,5 +75,5 @@ def check(
 def check_together(parts: Mapping[str, tuple[Callable[..., Any], Inputs]], half: bool = False) -> None:
     """Runs functions or modules with their inputs, all in one program."""
     together = Together({name: (part, len(inputs)) for name, (part, inputs) in parts.items()})
-    # A tensor that is there twice would become one input.
+    # A tensor that is passed twice would become one input.
     check(together, tuple(tensor.clone() for _, inputs in parts.values() for tensor in inputs), half=half)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced from the root of the repository: unpacks glslc, Vulkan's headers and loader, the validation layers and lavapipe, Mesa's
-# Vulkan driver for CPUs, from Debian's packages into .cache/vulkan, and sets the variables with which they are found. Unpacked,
-# because installing the driver upgrades other packages of Mesa.
+# To be sourced from the root of the repository. Unpacks Debian's packages into .cache/vulkan: glslc, Vulkan's headers and loader,
+# the validation layers, and lavapipe, which is Mesa's Vulkan driver for CPUs. Sets the variables with which they are found. The
+# packages are not installed, because installing the driver upgrades other packages of Mesa.
 vulkan_root="${PWD}/.cache/vulkan"
 vulkan_packages=(glslc libshaderc1 libvulkan1 libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers)
-# What these link; all of them are small, and most machines have them.
+# The libraries that these packages link; all of them are small, and most machines have them.
 vulkan_libraries=(libllvm15 libdrm-amdgpu1 libdrm2 libelf1 libwayland-client0 libx11-xcb1 libxcb-dri3-0 libxcb-present0 libxcb-randr0
   libxcb-shm0 libxcb-sync1 libxcb-xfixes0 libxcb1 libxshmfence1 libzstd1 libx11-6 libxau6 libxdmcp6 libffi8 libedit2 libz3-4 libbsd0
   libmd0 libtinfo6 libicu72 libxml2 libexpat1)

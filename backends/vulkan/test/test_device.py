@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The device: found through libvulkan; without one, a line says so."""
+"""The device is found through libvulkan; without a device, a line is logged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Methods that share weights, and times of dispatches for the event tracer."""
+"""Methods that share weights, and timestamps of dispatches for the event tracer."""
 
 from __future__ import annotations
 

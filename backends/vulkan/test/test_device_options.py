@@ -91,7 +91,7 @@ def test_backend_info(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_device_without_16_bit_storage(folder: Path) -> None:
-    """float16 tensors are float32 on such a device: results are nearer to float32 than float16 can be."""
+    """Without 16-bit storage, float16 tensors are float32 on the device: results are nearer to float32's."""
     text = """
 set_option("fp16_storage", False)
 print(error(), error("half"))
@@ -155,5 +155,5 @@ def test_kernels_in_a_file(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_cache_folder_that_there_is_not(folder: Path, tmp_path: Path) -> None:
-    """Kernels are compiled then, and the program runs."""
+    """If the cache folder cannot be created, kernels are compiled, and the program runs."""
     good(folder, f'set_option("cache_folder", {str(tmp_path / "none" / "such")!r})\nassert error() < 1e-6')

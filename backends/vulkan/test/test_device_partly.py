@@ -27,7 +27,7 @@ def around_sorting(x: Tensor) -> tuple[Tensor, ...]:
 
 @pytest.mark.parametrize("is_written", [True, False], ids=["largest number written", "0 written"])
 def test_sizes_that_kernels_compute(is_written: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """VK-02: payloads of the original have 0 for numbers that are known when the program runs."""
+    """VK-02: payloads of the original have 0 for symbolic integers, whose values are known when the program runs."""
     if not is_written:
         monkeypatch.setattr(vulkan_graph_builder.schema, "SymInt", lambda value: SymInt(0))
     model = Call(around_sorting)

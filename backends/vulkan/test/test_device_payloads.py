@@ -138,7 +138,7 @@ def rounded(x: torch.Tensor, scale: Any, zero: Any) -> torch.Tensor:
 
 @pytest.mark.parametrize("biased", [False, True], ids=["plain", "bias"])
 def test_linear_q8ta_q8csw(biased):
-    """The input is rounded to int8 first."""
+    """The layer rounds its float input to int8, with the input's scale and zero point."""
     for m, k, n in [(1, 64, 32), (5, 32, 7), (2, 7, 13)]:
         w, s, b = integers(-127, 127, n, k), numbers((n + 3) // 4 * 4).abs() * 0.01, numbers(n)
         sums = w.sum(1, dtype=torch.int32)
@@ -287,7 +287,8 @@ def heads(length: int, count: int, seed: int = 0) -> torch.Tensor:
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_custom_sdpa(half):
-    """Query heads share key heads; from the start and from later positions, causal or not."""
+    """Several query heads share a key head. Calls begin at the start of the cache or at later positions, and are causal
+    or not."""
     for count in (4, 2, 1):
         k, v = heads(11, count, 1), heads(11, count, 2)
         for length, start, causal, scale in PLACES:
@@ -299,7 +300,7 @@ def test_custom_sdpa(half):
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_custom_sdpa_with_a_mask(half):
-    """Over all of the cache; a query that sees no key gives zeros."""
+    """With a mask, attention reads the whole cache; a query whose keys are all masked gives zeros."""
     k, v, added = heads(11, 2, 1), heads(11, 2, 2), numbers(5, 11)
     added[2] = -torch.inf
     for mask in (added, added > 0):
@@ -310,7 +311,7 @@ def test_custom_sdpa_with_a_mask(half):
 @pytest.mark.parametrize("width", [8, 6])
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_apply_rotary_emb_hf(width, half):
-    """Several positions and starts, other numbers of heads of keys, and a rotated part."""
+    """Several lengths and starts, numbers of key heads, and rotated parts of the depth."""
     table = numbers(9, width)
     for length, start in [(5, 0), (1, 8), (3, 4)]:
         module = Call(

@@ -128,7 +128,7 @@ def test_rotary_embeddings_of_pairs(half):
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_sdpa(half):
-    """Fewer keys and more; a mask for all heads, with infinities; a scale."""
+    """Fewer or more keys than queries; a mask for all heads, with infinities; a scale."""
     q, tolerance = numbers(2, 4, 5, 8), 2e-2 if half else 1e-4
     for keys in (1, 3, 9):
         k, v = numbers(2, 4, keys, 8), numbers(2, 4, keys, 8, seed=1)

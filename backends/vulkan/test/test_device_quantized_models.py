@@ -34,7 +34,7 @@ def check(
     edge: EdgeProgramManager, model: nn.Module, *calls: tuple[torch.Tensor, ...], tolerance: float, mean: float = 1.0
 ) -> int:
     """Runs a program of one delegate on each of `calls` and returns the size of the file. `tolerance` is relative to
-    the largest number, `mean` the share of it that the mean difference may have."""
+    the largest result, and `mean` limits the mean difference to this fraction of the tolerance."""
     assert not lowered.left(edge)
     assert len(get_lowered_backend_modules(edge.exported_program().graph_module)) == 1
     data = edge.to_executorch().buffer
@@ -65,7 +65,7 @@ CONFIGS = {
 @HALF
 @pytest.mark.parametrize("config", ["8w", "4w", "8da4w"])
 def test_torchao(config: str, half: bool, compat: str | None) -> None:
-    """VK-03, VK-07, VK-08, VK-19: rows of any number, up to 6."""
+    """VK-03, VK-07, VK-08, VK-19: weights quantised by torchao, for inputs of 1 to 6 rows."""
     model = layers()
     quantize_(model, CONFIGS[config])
     rows = {0: torch.export.Dim("rows", min=1, max=6)} if compat is None else None
@@ -80,7 +80,7 @@ def test_torchao(config: str, half: bool, compat: str | None) -> None:
 
 @pytest.mark.parametrize("config", ["8w", "8da4w"])
 def test_nan_in_a_row_reaches_the_results_of_this_row(config: str) -> None:
-    """Through a fused ReLU, and through the choice of a row's scale."""
+    """A fused ReLU keeps NaN, and so does the choice of a row's scale."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8)).eval()
     quantize_(model, CONFIGS[config])
@@ -106,7 +106,8 @@ def test_torchao_with_batches() -> None:
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("is_dynamic", [False, True], ids=["weights", "dynamic"])
 def test_pt2e(bits: int, is_dynamic: bool, compat: str | None) -> None:
-    """VK-03, VK-06, VK-08: scales of outputs; activations are quantised on the GPU."""
+    """VK-03, VK-06, VK-08: weights quantised by PT2E with a scale for each output; activations are quantised on the
+    GPU."""
     x = (numbers(5, 256),)
     quantizer = VulkanQuantizer().set_global(linear_config(is_dynamic=is_dynamic, weight_bits=bits))
     prepared = prepare_pt2e(torch.export.export(layers(), x).module(), quantizer)

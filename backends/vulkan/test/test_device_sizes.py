@@ -135,7 +135,7 @@ ANY_RANK: dict[str, Callable[[Tensor], Any]] = {
 
 
 def test_any_rank() -> None:
-    """1 to 5 dimensions."""
+    """Operators on tensors of 1 to 5 dimensions."""
     check_together({f"{name} of {shape}": (f, (numbers(*shape),)) for name, f in ANY_RANK.items() for shape in SHAPES})
 
 
@@ -160,7 +160,8 @@ class Pyramid(nn.Module):
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_images_of_any_size(half: bool) -> None:
-    """VK-02: at the largest size, the smallest, and others whose pixels fill no vectors."""
+    """VK-02: one program runs images of the largest size, the smallest, and others whose rows do not fill whole
+    vectors."""
     torch.manual_seed(0)
     sizes = [(2, 12, 10), (1, 2, 2), (3, 16, 34), (1, 6, 18), (2, 2, 34)]
     height, width = Dim("height", min=1, max=8), Dim("width", min=1, max=17)
@@ -184,7 +185,7 @@ class Block(nn.Module):
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_sequences_of_any_length(half: bool) -> None:
-    """VK-02: with numbers of rows and columns that fill no vectors and blocks."""
+    """VK-02: one program runs sequences whose rows and columns do not fill whole vectors or blocks."""
     torch.manual_seed(0)
     sizes = [(2, 16), (1, 1), (3, 65), (1, 64), (2, 7), (3, 2), (1, 33)]
     dynamic = {"x": {0: Dim("batch", min=1, max=3), 1: Dim("length", min=1, max=65)}}

@@ -29,7 +29,7 @@ def cached(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) -> Any:
 
 
 def cached_graph(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) -> tuple[GraphOf, int]:
-    """Attention over caches that are constants of the program, or copies of such, and the id of its result."""
+    """A graph of attention over caches, which are constants of the program or copies of constants; the result's id."""
     g = GraphOf()
     q, k, v = g.input(*QUERY), g.input(*KEY), g.input(*KEY)
     start = g.call("et_vk.select_as_symint.default", g.input(1, dtype=torch.int32), g.value(0), g.value(0), g.symint())
@@ -54,8 +54,8 @@ def cached_graph(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) ->
 @pytest.mark.parametrize("whole", [False, True], ids=["update_cache", "sdpa_with_kv_cache"])
 @pytest.mark.parametrize("prefix", ["", "llama."])
 def test_caches_keep_their_state(whole: bool, prefix: str, packs: bool) -> None:
-    """Several positions, a gap that reads the program's initial values, and the start again. Two loaded programs do not
-    share caches."""
+    """Calls write several positions, leave a gap, which keeps the program's initial values, and begin at the start
+    again. Two loaded programs do not share caches."""
     filled = numbers(*CACHE)
     models = [(cached(whole, prefix, packs, filled), filled.clone(), filled * 2) for _ in range(2)]
     for step, start in enumerate([0, 6, 4, 8, 0, 2]):
@@ -102,7 +102,7 @@ def test_an_operator_without_a_kernel_is_refused() -> None:
 
 
 class Running(nn.Module):
-    """State that is added to, written at rows, and read before and after."""
+    """A model with state, to which it adds, of which it writes rows, and which it reads before and after."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class Running(nn.Module):
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_buffers_that_a_model_changes(half: bool) -> None:
-    """The delegate keeps them from one call to the next, with int64 rows that repeat from call to call."""
+    """The delegate keeps the buffers between calls. The rows are int64, and repeat from call to call."""
     model = Running()
     eager = copy.deepcopy(model)
     count = torch.export.Dim("count", min=1, max=5)
@@ -147,7 +147,7 @@ def test_rows_beyond_a_buffer_are_not_written() -> None:
 
 
 def test_symbolic_division() -> None:
-    """Rounded down as in Python, for all numbers of 64 bits."""
+    """Quotients are rounded down as in Python, for all int64 values."""
     pairs = [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-(2**63), 3), (-(2**63), -5), (2**63 - 1, -2), (-(2**63), 1)]
     g = GraphOf()
     expected, parts = [], []

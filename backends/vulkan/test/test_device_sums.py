@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels whose sums threads share, as they do on GPUs: `vulkan_replay` repeats the tests with the option
+"""Kernels in which several threads share a sum, as on GPUs: `vulkan_replay` repeats the tests with the option
 `least_threads`, because on lavapipe one thread computes a short sum. Long ones are shared there, too: lavapipe ends
 the loops of a thread after 65535 iterations."""
 
@@ -37,7 +37,7 @@ def with_ties(*sizes: int) -> torch.Tensor:
 
 
 def reductions(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Over one dimension, over two that are not neighbours, and over all."""
+    """Reductions over one dimension, over two that are not neighbours, and over all."""
     positive = y > 0
     return (
         *(f(x, -1) for f in (torch.sum, torch.mean, torch.amax, torch.amin, torch.argmax, torch.argmin)),
@@ -49,7 +49,7 @@ def reductions(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_shared_sums(half: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """VK-05: depths around the boundaries, with numbers of rows, columns and pixels that fill no vectors and
+    """VK-05: depths around the boundaries, with numbers of rows, columns and pixels that do not fill whole vectors or
     workgroups."""
     torch.manual_seed(0)
     parts: dict[str, tuple[Any, tuple[torch.Tensor, ...]]] = {}

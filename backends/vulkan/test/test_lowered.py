@@ -25,7 +25,7 @@ def check(program: Any, model: torch.nn.Module, *calls: tuple[torch.Tensor, ...]
 
 @pytest.mark.parametrize("first", range(0, len(CALLS), 20))
 def test_operators(first: int) -> None:
-    """VK-04, VK-05: each operator of the page gives eager's result on the device; several in one program."""
+    """VK-04, VK-05: each operator of the page gives eager's result on the device; a program has several of them."""
     calls = list(zip(IDS, CALLS, strict=True))[first : first + 20]
     check_together({name: (function, inputs) for name, (_, function, inputs) in calls})
 
@@ -40,7 +40,8 @@ def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.T
 
 @pytest.mark.parametrize("compat", [None, "1.4"])
 def test_network(compat: str | None) -> None:
-    """VK-01: also with the textures and transitions that the original's operators need."""
+    """VK-01: the network gives eager's results, also with the textures and transitions that the original's operators
+    need."""
     model = Net().eval()
     check(lowered.lower(model, IMAGE, compile_options={"compat": compat}), model, IMAGE)
 

@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def record_state() -> DeviceProgram:
-    """Attention over caches; the second call sees what the first one wrote."""
+    """Records attention over caches, whose second call reads what the first one wrote."""
     filled = numbers(1, 12, 2, 8)
     program, k_cache, v_cache = cached(False, "llama.", False, filled), filled.clone(), filled * 2
     for step, start in enumerate((0, 4)):
@@ -64,7 +64,7 @@ def record_state() -> DeviceProgram:
 
 
 def test_recorded_programs_are_replayed(folder: Path) -> None:
-    """Dynamic shapes, state and float16; times of executions and of dispatches."""
+    """Programs with dynamic shapes, state and float16 are replayed, with times of executions and of dispatches."""
     rows = torch.export.Dim("rows", min=1, max=9)
     check(nn.Linear(8, 6), (numbers(7, 8),), (numbers(1, 8),), (numbers(9, 8),), dynamic=({0: rows},))
     check(lambda x: (torch.softmax(x, -1), x.argmax(-1)), (numbers(3, 5).half().float(),), half=True)

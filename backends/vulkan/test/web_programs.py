@@ -101,7 +101,7 @@ class WebPage:
         self.browser = found
         self.folder = folder
         self.options: dict[str, object] = {}
-        """Of the backend, for a runtime that has not opened the GPU."""
+        """Options of the backend, which apply when a new runtime opens the GPU."""
 
     def load(self, data: bytes) -> WebProgram:
         (self.folder / "program.pte").write_bytes(data)

@@ -22,9 +22,9 @@ export interface Memory {
   device: Device;
   size: number;
   host: number;
-  /** Of the GPU; for `host`, what later copies to the GPU are written to first. */
+  /** The GPU's memory; for `host`, the buffer from which later copies to the GPU read. */
   buffer: GpuBuffer | undefined;
-  /** For `host`: what results are read from. */
+  /** For `host`: the buffer from which results are read. */
   result: GpuBuffer | undefined;
 }
 
@@ -37,9 +37,9 @@ export interface Kernel {
 }
 
 export class Device {
-  /** Why it runs nothing any more. */
+  /** Why the device was lost; undefined while it works. */
   lost: string | undefined;
-  /** What is being checked: each becomes the text of a problem, or undefined. */
+  /** Pending checks: each resolves to the text of a problem, or to undefined. */
   private checks: Promise<string | undefined>[] = [];
   private readonly layouts = new Map<string, GpuBindGroupLayout>();
   private readonly unused: GpuBuffer[] = [];
@@ -52,7 +52,7 @@ export class Device {
     void gpu.lost.then(({ message, reason }) => (this.lost ??= message || `reason: ${reason}`));
   }
 
-  /** Throws an Error that says why there is none. */
+  /** Opens a device. Throws an Error with the reason if there is no device. */
   static async open(withFloat16: boolean): Promise<Device> {
     const gpu = (globalThis as { navigator?: { gpu?: Gpu } }).navigator?.gpu;
     if (gpu === undefined) {
@@ -89,7 +89,7 @@ export class Device {
     }
   }
 
-  /** The first problem of what was made since the last call. */
+  /** The first problem of the objects that were created since the last call. */
   async problem(): Promise<string | undefined> {
     const checks = this.checks;
     this.checks = [];
@@ -107,7 +107,7 @@ export class Device {
     return this.check(`no memory of ${size} bytes`, "out-of-memory", () => this.gpu.createBuffer({ size, usage }));
   }
 
-  /** What a binding gets that its kernel declares and does not use in this dispatch. */
+  /** The buffer for a binding that the kernel declares but does not use in this dispatch. */
   placeholder(binding: number): GpuBuffer {
     return (this.unused[binding] ??= this.buffer(16, Usage.Storage));
   }

@@ -28,7 +28,7 @@ class WebGpu implements BackendHalf {
     return new Int32Array(this.host.bytes().slice(address >>> 0, (address >>> 0) + 4 * count).buffer);
   }
 
-  /** Writes a text and NUL to memory of so many bytes. */
+  /** Writes a text and NUL to memory of the given size. */
   private write(text: string, address: number, size: number): void {
     const bytes = new TextEncoder().encode(text).subarray(0, size - 1);
     this.host.bytes().set(bytes, address >>> 0);

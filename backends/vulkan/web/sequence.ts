@@ -82,7 +82,7 @@ export class Sequence {
     this.commands.push({ kernel, buffers: this.apart(kernel, buffers), groups, parameters, group: undefined });
   }
 
-  /** WebGPU does not bind a buffer twice if one of the bindings is written: what is read then is a copy. */
+  /** WebGPU does not bind a buffer twice if one of the bindings is written: the reading binding then gets a copy. */
   private apart(kernel: Kernel, buffers: (Memory | undefined)[]): (Memory | undefined)[] {
     const written = new Set([...kernel.bindings].filter(([, writes]) => writes).map(([binding]) => buffers[binding]));
     return buffers.map((memory, binding) => {
@@ -94,7 +94,7 @@ export class Sequence {
     });
   }
 
-  /** The first problem of what was recorded. */
+  /** The first problem of the recording. */
   async end(): Promise<string | undefined> {
     const dispatches = this.commands.filter((command): command is Dispatch => "kernel" in command);
     if (dispatches.length > 0) this.bind(dispatches);
@@ -135,7 +135,7 @@ export class Sequence {
     // Validation and results are waited for together.
     const problems = await Promise.all([this.device.problem(), ...this.downloads.map((download) => this.read(download))]);
     const problem = problems.find((text) => text !== undefined);
-    // A loss fails these first, and is told of after them.
+    // If the device was lost, these fail before WebGPU reports the loss.
     if (problem !== undefined) await new Promise((resolve) => setTimeout(resolve));
     return this.device.lost ?? problem;
   }

@@ -36,7 +36,7 @@ class Starts:
             self.ways.setdefault(way, {}).setdefault(name, Series()).samples.append(value)
 
     def row(self, size: int) -> str:
-        """`size`: bytes of the program, nearly all of them weights."""
+        """A row of the table. `size`: the bytes of the program, nearly all of which are weights."""
 
         def of(way: str, figure: str, factor: float, digits: str) -> str:
             series = self.ways.get(way, {}).get(figure)

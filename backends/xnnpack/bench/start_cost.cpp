@@ -7,7 +7,7 @@
 // - CPU seconds of all threads for the backend's first use in the process, for loading the program and the method, and
 //   for the first execution;
 // - bytes of the largest resident set over the one before loading, without the inputs, which are the caller's;
-// - those of it that are the process's own at the end (the rest are pages of files, which the system may drop);
+// - how many of these bytes are the process's own at the end (the rest are pages of files, which the system may drop);
 // - bytes of the program's planned memory;
 // - how many of the process's own bytes the first execution added: the delegates' intermediate values and tables.
 #include <cstdint>

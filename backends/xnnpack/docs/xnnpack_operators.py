@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/generated/xnnpack-operators.md: what the partitioner's configs say about each operator. Reasons are the texts
+"""Writes docs/generated/xnnpack-operators.md from the partitioner's config of each operator. Reasons are the texts
 that their methods return; a value in a text is shown as `…`."""
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ HEAD = """# Operators of the XNNPACK backend
 (`sdk.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS`), and a test compares the two. How to use the backend
 is in [XNNPACK](../backends-xnnpack.md).
 
-- **dtypes** of what an operator reads and writes; of `int64` where it is the indices. A call does not mix float32 and
-  float16 unless it converts.
+- **dtypes** of the tensors that an operator reads and writes; `int64` is the dtype of indices. A call does not mix
+  float32 and float16 unless it converts.
 - **int8**: computed on integers between `dequantize_per_tensor` and `quantize_per_tensor`. *moves* are operators that
   need no arithmetic for that. Where the column says no, the delegate converts to floats and back.
-- **dynamic**: layers whose weights are quantised and whose input is when the model runs.
+- **dynamic**: layers whose weights are quantised, and whose input is quantised when the model runs.
 - **format** of the payload: the original's, which its runtime also takes; {own}, where the call is a step between
   XNNPACK's nodes, and which `compat="1.4"` leaves outside; or both, depending on the call.
 - **stays outside if**: the reasons of the partitioner, as they stand in the summary of an export.
@@ -57,7 +57,7 @@ def page() -> str:
     general = "\n".join(f"- {text}" for text in reasons_of(base.refusal_of_tensor, XNNPartitionerConfig))
     tail = [
         "",
-        "Layers with quantised weights (**int8**, **dynamic**) have these reasons beside their own:",
+        "Layers with quantised weights (**int8**, **dynamic**) have these reasons besides their own:",
         "",
         *(f"- {text}" for text in weight_reasons()),
         "",
@@ -110,7 +110,7 @@ def dynamic(cls: type[XNNPartitionerConfig]) -> str:
 
 
 def payload(cls: type[XNNPartitionerConfig]) -> str:
-    """Looks at what `needs_step` returns."""
+    """The column **format**, from the expressions that `needs_step` returns."""
     found = {ast.unparse(node.value) for node in returns(cls.needs_step) if node.value is not None}
     if found == {"True"}:
         return OWN_FORMAT

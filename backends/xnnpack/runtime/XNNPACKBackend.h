@@ -9,7 +9,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char xnnpack_backend_key[] = "XnnpackBackend";
 
 /// int, a WorkspaceSharingMode: which delegates use the same memory for the activations between their operators. An
@@ -22,17 +22,17 @@ const char weight_cache_option_key[] = "weight_cache_enabled";
 
 /// Text: the path of the file of packed weights, which the next start maps instead of packing. "", the default, is no
 /// file. An option of the backend, or of one load. Entries that cannot be used (damaged, of another processor,
-/// unreadable) are packed again and logged; they are not an error. Whoever may write the file can change the weights of
-/// models: it belongs in a folder of the application.
+/// unreadable) are packed again and logged; they are not an error. A program that can write the file can change the
+/// weights of models: it belongs in a folder of the application.
 const char packed_cache_path_option_key[] = "packed_cache_path";
 
 /// bool, false by default: whether the file is created if it does not exist, and missing weights are added.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
 /// bool, true by default: whether convolutions may keep filters that Winograd's algorithm has transformed, which are up
-/// to four times as large. If false, filters are transformed in each execution if that saves more numbers than the
-/// image and the result have, which is what processors other than 64-bit Arm always do. An option of the backend, or of
-/// one load.
+/// to four times as large. If false, a transformed filter is kept only if it has at most as many additional numbers as
+/// the image and the result have numbers; other filters are transformed in each execution. Processors other than 64-bit
+/// Arm always work like this. An option of the backend, or of one load.
 const char keep_transformed_filters_option_key[] = "keep_transformed_filters";
 
 /// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.

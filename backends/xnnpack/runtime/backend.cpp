@@ -101,8 +101,8 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
     return Error::Ok;
   }
 
-  /// The store of packed weights: null if none are shared, and the process's store without a file if no usable file is
-  /// set.
+  /// The store of packed weights; null if weights are not shared. If no usable file is set, the process's store, which
+  /// has no file.
   WeightsStore* store_for(const Options& options) const {
     if (!options.shares_weights) {
       return nullptr;

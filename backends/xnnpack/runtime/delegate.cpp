@@ -95,8 +95,8 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   }
   pointers_.resize(externals_.size());
   weights_.emplace(shared).begin_runtime(*payload_, builder.subgraph(), builder.take_packed_nodes());
-  // The runtime starts in a new empty workspace, so that packing weights, which takes long, blocks nobody. The first
-  // execution moves it to a workspace of the group.
+  // The runtime starts in a new empty workspace, so that packing weights, which takes long, blocks no other delegate.
+  // The first execution moves it to a workspace of the group.
   workspace_ = Workspace::make();
   ET_CHECK_OR_RETURN_ERROR(workspace_ != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
   // execute() sets the threads.

@@ -54,7 +54,7 @@ class Delegate final {
   runtime::Error execute(runtime::Span<runtime::EValue*> args, runtime::EventTracer* tracer = nullptr);
 
  private:
-  /// An argument. Its dimensions are in the order of the strides, as they lie in memory.
+  /// An argument. Its dimensions are in memory order.
   struct External {
     uint32_t id;
     xnn_datatype datatype;

@@ -66,7 +66,7 @@ class Durations {
   size_t at_ = 0;
 };
 
-/// The dtype as which values are logged; nullopt for values that are not logged.
+/// The dtype with which a value is logged; nullopt for values that are not logged.
 std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
   switch (datatype) {
     case xnn_datatype_fp32:

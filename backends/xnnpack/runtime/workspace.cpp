@@ -8,7 +8,7 @@ namespace backends {
 namespace xnnpack {
 
 std::shared_ptr<Workspace> Workspace::make() {
-  // The owner is made first: if it throws std::bad_alloc, there is no workspace that could leak.
+  // The owner is made first: if it throws std::bad_alloc, no workspace has been created that could leak.
   std::shared_ptr<Workspace> made(new Workspace());
   return xnn_create_workspace(&made->workspace_) == xnn_status_success ? made : nullptr;
 }

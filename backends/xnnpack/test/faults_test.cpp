@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever allocation fails while a program with delegates loads or runs: it is MemoryAllocationFailed, and the same
-// Module gives the right results afterwards.
+// Whichever allocation fails while a program with delegates loads or runs, the error is MemoryAllocationFailed, and the
+// same Module gives the right results afterwards.
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>

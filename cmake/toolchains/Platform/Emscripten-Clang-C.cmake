@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# There is one module and no shared library: code that may lie anywhere would be larger and slower.
+# There is one module and no shared library: position-independent code would be larger and slower.
 set(CMAKE_C_COMPILE_OPTIONS_PIC "")

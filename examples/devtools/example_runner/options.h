@@ -13,7 +13,7 @@
 #define ET_BUNDLEIO_ATOL 1e-8
 #endif
 
-/// What the command line of example_runner asks for.
+/// The options of example_runner's command line.
 struct Options {
   std::string bundled_program_path = ET_BUNDLED_PROGRAM_PATH;
   std::string method_name;  ///< empty: the first of the program

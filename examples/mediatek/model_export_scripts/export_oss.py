@@ -36,7 +36,7 @@ TORCHVISION = {
 
 
 def main() -> int:
-    """0, or 1 after a line that says what is missing."""
+    """Returns 0, or 1 after printing a line that says what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", choices=[*TORCHVISION, *TOYS])
     parser.add_argument("--precision", choices=list(Precision.__members__), default="A8W8")

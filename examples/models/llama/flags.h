@@ -7,7 +7,7 @@
 
 #include <executorch/extension/llm/runner/irunner.h>
 
-/// What the command line of llama_main asks for.
+/// The options of llama_main's command line.
 struct Flags {
   std::string model_path = "llama2.pte";
   std::vector<std::string> data_paths;

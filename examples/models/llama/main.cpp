@@ -69,8 +69,8 @@ bool write_etdump(ETDumpGen& etdump, const std::string& path) {
   return trace.buf != nullptr && !executorch::extension::replace_file(path, trace.buf, trace.size);
 }
 
-/// The tokenizer of a file; without a path that inside the program, or tokenizer.bin. Null with what is wrong in
-/// `problem`; last_error_message() says why.
+/// The tokenizer of a file; without a path, the one inside the program, or else tokenizer.bin. Null after an error,
+/// which `problem` describes; last_error_message() has the reason.
 std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::string& path, std::string* problem) {
   auto found = llm::load_tokenizer_for(module, path);
   if (found.ok()) {

@@ -16,7 +16,7 @@ struct Detection {
   float confidence;
 };
 
-/// How the image lies in the input of the model: scaled to `inner_width` x `inner_height` pixels, at `left`, `top`.
+/// The position of the image in the model's input: scaled to `inner_width` x `inner_height` pixels, at `left`, `top`.
 struct Placement {
   int32_t image_width, image_height;
   int32_t inner_width, inner_height;
@@ -27,9 +27,9 @@ struct Placement {
 struct Thresholds {
   /// The least score of the best class.
   float confidence = 0.25f;
-  /// The most that a box overlaps a better one of its class, as intersection over union.
+  /// The most by which a box may overlap a better one of its class, as intersection over union.
   float overlap = 0.7f;
-  /// How many at most.
+  /// The most boxes.
   size_t count = 300;
 };
 

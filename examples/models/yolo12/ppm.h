@@ -17,7 +17,7 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-/// Reads the next image. Returns false at the end of the file, and after an error, which `problem` then says.
+/// Reads the next image. Returns false at the end of the file, and after an error, which `problem` then describes.
 bool read_ppm(std::FILE* file, Image* image, std::string* problem);
 
 /// Returns whether all was written.

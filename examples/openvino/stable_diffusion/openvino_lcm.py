@@ -38,11 +38,11 @@ class OpenVINOLCMPipeline:
     """Text to images by a latent consistency model (Luo et al., Latent Consistency Models, 2023).
 
     Args:
-        models_dir: What export_lcm.py has written.
-        tokenizer_path, scheduler: Others than those in that folder: a folder or an id of the hub.
+        models_dir: The folder that export_lcm.py has written.
+        tokenizer_path, scheduler: Replacements of those in that folder: a folder or an id of the hub.
 
     Raises:
-        OSError: a file is not there.
+        OSError: a file is missing.
         RuntimeError: a program cannot be loaded.
         ValueError: the programs do not fit each other.
     """

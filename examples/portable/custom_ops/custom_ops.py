@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exports a model that calls my_ops::mul3 and my_ops::mul4. In PyTorch, too, these are the kernels of mul.cpp.
+"""Exports a model that calls my_ops::mul3 and my_ops::mul4. PyTorch runs the kernels of mul.cpp, too.
 
 custom_ops.py LIBRARY MODEL.pte: LIBRARY is custom_ops_aot_lib, which registers the out variants. This file defines the
 functional variants, which models call; the exporter replaces them by the out variants.

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The number of letters to insert, remove or replace that make `b` of `a` (Levenshtein's distance).
+/// The Levenshtein distance of `a` and `b`: the number of letters to insert, remove or replace.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -26,7 +26,7 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// A hint at the most similar option; empty where none is similar.
+/// A hint at the most similar option; empty if none is similar.
 std::string nearest(const std::string& name, const Switches& switches, const Values& values) {
   std::string best;
   size_t least = std::max<size_t>(1, name.size() / 3) + 1;

@@ -63,7 +63,7 @@ using executorch::runtime::Span;
 
 namespace {
 
-// Logs what the failed step was for, below the runtime's own lines about it, and passes the error on.
+// Logs the purpose of the failed step, after the runtime's own messages, and returns the error.
 Error failed(const char* what, const std::string& name, Error error) {
   ET_LOG(Error, "%s %s: %s", what, name.c_str(), error_name(error));
   return error;
@@ -101,7 +101,7 @@ class ModelFile {
   }
 
   DataLoader* program() { return program_ ? static_cast<DataLoader*>(&*program_) : &*file_; }
-  /// Null unless it is one. Nothing writes to it.
+  /// The bundled program; null for a file of another kind. Nothing writes to it.
   void* bundle() { return content_ ? const_cast<void*>(content_->data()) : nullptr; }
 
  private:
@@ -147,7 +147,7 @@ class ExternalData {
   std::unique_ptr<MergedDataMap> merged_;
 };
 
-// Reads the files of --inputs. `sizes` gets those that follow a name, none for a file that is named alone.
+// Reads the files of --inputs. `sizes` gets the sizes that follow each file's name; a file without sizes has none.
 Error read_files(const std::vector<std::string>& inputs, std::vector<FreeableBuffer>* contents,
                  std::vector<std::vector<executorch::aten::SizesType>>* sizes) {
   for (std::string path : inputs) {
@@ -197,7 +197,7 @@ void print_outputs(const std::vector<EValue>& outputs, bool all) {
   std::cout << std::flush;
 }
 
-// What the inputs of a method are made of: the first test case of a bundled program, files, or nothing, for ones.
+// The source of a method's inputs: the first test case of a bundled program, files, or ones if neither is given.
 struct Inputs {
   void* bundle = nullptr;
   std::vector<FreeableBuffer> contents;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What the command line of executor_runner asks for.
+/// The options of executor_runner's command line.
 struct Flags {
   std::string model_path = "model.pte";
   std::vector<std::string> data_paths;

@@ -4,8 +4,8 @@
     python -m examples.qualcomm.scripts.deeplab_v3 -b build-android -m SM8550 --compile_only --random_weights
 
 It needs torchvision, whose trained weights are downloaded; `--random_weights` does without. `--dataset` is a folder of
-images, by which the ranges of activations are found; without one they are found with random inputs. ExecuTorch's
-`--download`, which fetches Pascal VOC, is not here.
+images that calibrate the ranges of activations; without it, random inputs calibrate them. ExecuTorch's option
+`--download`, which fetches Pascal VOC, is not supported.
 """
 
 from __future__ import annotations

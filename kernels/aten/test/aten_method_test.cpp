@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hostile and faulty programs over at::Tensor: PyTorch's kernels throw, and what they leave behind is safe.
+// Hostile and faulty programs over at::Tensor: PyTorch's kernels throw, and the runtime's state stays safe.
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -40,7 +40,7 @@ void throwing_kernel(KernelRuntimeContext&, Span<EValue*>) {
 class AtenMethodTest : public MethodFixture {
  protected:
   executorch::runtime::Result<executorch::runtime::Method> load_with_pytorch(ProgramBuilder& b) {
-    // Beside those that the library registers.
+    // Test kernels besides those that the library registers.
     static const Kernel kKernels[] = {
         Kernel("aten::add_.Tensor", &DispatchedKernel<"aten::add_.Tensor">::call),
         Kernel("aten::add.Tensor", &DispatchedKernel<"aten::add.Tensor">::call),
@@ -107,7 +107,7 @@ TEST_F(AtenMethodTest, FunctionsOnPyTorchsTensorsAreKernels) {
   EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{3, 3}));
 }
 
-// PyTorch gives an output its new sizes before it finds that there is no memory for them. Were it left so, the first
+// PyTorch sets an output's new sizes before it finds that there is no memory for them. If the sizes stayed, the first
 // instruction of the next execution would read past the planned memory.
 TEST_F(AtenMethodTest, AnOutputOutgrowsItsMemoryNeither) {
   ProgramBuilder b;

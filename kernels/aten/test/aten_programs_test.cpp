@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs run over at::Tensor with PyTorch's kernels. What comes out is compared with what PyTorch
-// eager computed when the programs were written.
+// Programs run over at::Tensor with PyTorch's kernels. Their outputs are compared with those of PyTorch
+// eager, recorded when the programs were written.
 #include <executorch/extension/module/module.h>
 
 #include <fstream>
@@ -35,7 +35,7 @@ using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::TensorInfo;
 
-// The vocabulary is PyTorch's, and what differs from the portable build has a separate namespace.
+// The types are PyTorch's, and functions that differ from the portable build have a separate namespace.
 static_assert(std::is_same_v<executorch::aten::Tensor, at::Tensor>);
 static_assert(std::is_same_v<executorch::aten::ScalarType, at::ScalarType>);
 static_assert(std::is_same_v<executorch::aten::ArrayRef<int>, at::ArrayRef<int>>);

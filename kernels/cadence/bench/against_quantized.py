@@ -22,7 +22,7 @@ Call = tuple[Any, dict[str, Any], torch.Tensor]
 
 
 def seconds(calls: list[Call]) -> list[float]:
-    """Returns the least CPU time of each call. They run in turns, so that another program's load meets all."""
+    """Returns the least CPU time of each call. The calls run in turns, so other load of the machine affects all."""
     methods = []
     for operator, arguments, output in calls:
         call = build(operator, arguments, [OutputSpec.like(output)])

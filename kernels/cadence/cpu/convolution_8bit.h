@@ -20,7 +20,7 @@ struct Convolution8bit {
   const Quantizer<T>& quantize;
   T* results;
 
-  /// Returns false for what the loops here do not speed up or cannot compute.
+  /// Returns false for convolutions that these loops do not accelerate or support.
   bool store() const {
     if (!is_narrow<T, W>(x_zero, w_zero)) {
       return false;

@@ -73,7 +73,7 @@ void layer_norm(const LayerNorm& norm, const Affine& affine, const Quantizer<T>&
     return static_cast<float>((load(i) - mean) * factor * static_cast<double>(weight[i]) +
                               static_cast<double>(bias[i]));
   };
-  // Results of one byte could alias what a loop reads.
+  // One-byte results could alias the operands of a loop.
   constexpr int64_t kBlock = 64;
   float block[kBlock];
   for (int64_t start = 0; start < norm.length; start += kBlock) {

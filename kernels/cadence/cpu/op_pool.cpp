@@ -122,8 +122,8 @@ Tensor& cadence_quantized_max_pool2d_nhwc_out(KernelRuntimeContext& ctx, const T
                   true, out);
 }
 
-/// Means of floats, or with a zero point of integers, rounded to nearest even. The border then counts: with the zero
-/// point, or as zeros without count_include_pad.
+/// Means of floats, or, with a zero point, of integers, rounded to nearest even. Means of integers include the border,
+/// whose elements are the zero point, or 0 without count_include_pad.
 Tensor& cadence_avg_pool2d_out(KernelRuntimeContext& ctx, const Tensor& input, IntArrayRef kernel_size,
                                IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                                std::optional<int64_t> divisor_override, const std::optional<Tensor>& in_zero_point,

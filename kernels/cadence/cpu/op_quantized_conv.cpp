@@ -47,7 +47,7 @@ bool read_weights(KernelRuntimeContext& ctx, const char* op, const Tensor& weigh
   return check_order(ctx, op, "weights", weight);
 }
 
-// The exact sum at one place of the output.
+// The exact sum for one element of the output.
 template <typename X, typename W>
 int64_t sum_at(const Window& w, const X* image, const W* weights, int64_t x_zero, int64_t w_zero, int64_t y,
                int64_t x) {
@@ -69,7 +69,7 @@ int64_t sum_at(const Window& w, const X* image, const W* weights, int64_t x_zero
   return sum;
 }
 
-// The places of a row of the output whose input at `kx` exists: [first, last).
+// The columns [first, last) of a row of the output whose input at `kx` exists.
 void valid_range(const Window& w, int64_t kx, int64_t* first, int64_t* last) {
   const int64_t start = kx * w.dilation[1] - w.padding[1];  // of output 0
   *first = start >= 0 ? 0 : (-start + w.stride[1] - 1) / w.stride[1];
@@ -226,7 +226,7 @@ Tensor& cadence_quantized_conv_last_per_tensor_out(KernelRuntimeContext& ctx, co
                   {input_zero_point, weight_zero_point, bias_scale, out_scale, out_zero_point}, out);
 }
 
-/// `offset` has what vendors' kernels computed of the weights ahead of time.
+/// `offset` is for vendors' kernels: a number that is computed from the weights ahead of time.
 Tensor& cadence_quantized_conv_last_offset_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& input,
                                                           const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                                                           IntArrayRef padding, IntArrayRef dilation, int64_t groups,

@@ -58,7 +58,7 @@ bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& input, con
   return check_order(ctx, op, "weights", weight) && resize_image(ctx, op, rank, places.is_last, w, out);
 }
 
-// The input's index at a place of the kernel, or -1.
+// The input index that output index `at` reads through kernel element `k`, or -1.
 int64_t source(const Window& w, size_t d, int64_t at, int64_t k) {
   const int64_t stretched = at - (w.kernel[d] - 1 - k) * w.dilation[d] + w.padding[d];
   return stretched >= 0 && stretched % w.stride[d] == 0 && stretched / w.stride[d] < w.sizes[d]
@@ -66,7 +66,7 @@ int64_t source(const Window& w, size_t d, int64_t at, int64_t k) {
              : -1;
 }
 
-// Calls store(index, output, sum) for each element, whose sum is of (x - x_zero) * (w - w_zero).
+// Calls store(index, output, sum) for each element, with the sum of (x - x_zero) * (w - w_zero).
 template <typename Sum, typename X, typename W, typename Store>
 void convolve(const Window& w, const X* input, Sum x_zero, const W* weights, Sum w_zero, const Store& store) {
   for (int64_t n = 0; n < w.batch; ++n) {

@@ -61,7 +61,7 @@ class Quantizer {
   }
 
  private:
-  // Without calls and branches, so that compilers use vectors.
+  // Has no calls and branches, so that compilers vectorise it.
   T narrow(float value) const {
     const float scaled = value * factor_;
     const float above = scaled > least_ ? scaled : least_;
@@ -74,8 +74,8 @@ class Quantizer {
     return static_cast<T>(moved > low_ ? (moved < high_ ? moved : high_) : low_);
   }
 
-  // Adjacent floats from 2^23 on differ by 1: adding 1.5 * 2^23 rounds numbers below 2^22 to nearest even. The bounds
-  // of 16 bits, less these zero points, are such numbers.
+  // Adjacent floats from 2^23 on differ by 1: adding 1.5 * 2^23 rounds numbers below 2^22 to nearest even. Limits of
+  // 16-bit types minus a narrow zero point are below 2^22.
   static constexpr int64_t kNarrow = int64_t{1} << 20;
   static constexpr float kWhole = 12582912.0f;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that can be computed by hand, and refusals. tests/python/operators/test_cadence_operators.py compares every
-// bit of random calls.
+// Calls whose results can be computed by hand, and calls that are refused.
+// tests/python/operators/test_cadence_operators.py compares every bit of random calls.
 #include <kernels/cadence/NativeFunctions.h>
 #include <kernels/cadence/RegisterKernels.h>
 #include <kernels/portable/test/kernel_test.h>
@@ -82,8 +82,8 @@ TEST_F(CadenceTest, Convolution) {
   expect_failure();  // a kernel of 5 elements
 }
 
-// The number of elements of an image of ones that a window of 3 x 3 has at each place, for outputs that share the
-// window and for channels that each have their own.
+// For an image of ones, results are the numbers of pixels under a 3 x 3 window at each position, for outputs that share
+// the window and for depthwise channels.
 TEST_F(CadenceTest, WindowsAtBorders) {
   const std::vector<int8_t> counts = {4, 6, 4, 6, 9, 6, 4, 6, 4};
   std::vector<int8_t> first, last;

@@ -79,7 +79,7 @@ inline bool find_memory(KernelRuntimeContext& ctx, const char* op, const Tensor&
   return true;
 }
 
-/// Whether the call is done. The context has an error if it failed; what CMSIS-NN does not implement is not done.
+/// False if CMSIS-NN does not support the call, so that our kernel has to do it. If the call failed, fails the context.
 inline bool finish(KernelRuntimeContext& ctx, const char* op, arm_cmsis_nn_status status) {
   if (status == ARM_CMSIS_NN_NO_IMPL_ERROR) {
     return false;

@@ -119,8 +119,8 @@ void dot_products(const Rows& rows, uint32_t (&sums)[kCount]) {
 inline int32x4_t requantize(int32x4_t values, int32x4_t multipliers, int32x4_t shifts) {
   const int32x4_t zero = vdupq_n_s32(0);
   const int32x4_t shifted = vshlq_s32(values, vmaxq_s32(shifts, zero));
-  // The one product that is too large wraps in fixed_point.h, and saturates here. GCC 12 crashes if it knows the
-  // number.
+  // The one product that is too large wraps in fixed_point.h, and saturates here. GCC 12 crashes if it is
+  // a constant.
   int32_t least = INT32_MIN;
   __asm("" : "+r"(least));
   const mve_pred16_t wraps = vcmpeqq_m_n_s32(shifted, least, vcmpeqq_n_s32(multipliers, least));

@@ -131,7 +131,7 @@ Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& i
   return out;
 }
 
-/// Multiplies (batch, m, k) by the transpose of (batch, n, k). What the schema calls the zero points of both are their
+/// Multiplies (batch, m, k) by the transpose of (batch, n, k). The schema's arguments named zero points are their
 /// negatives.
 Tensor& cortex_m_quantized_batch_matmul_out(KernelRuntimeContext& ctx, const Tensor& lhs, int64_t lhs_zero_point,
                                             const Tensor& rhs_transposed, int64_t rhs_zero_point,

@@ -5,7 +5,7 @@
 
 namespace torch::executor::native {
 
-// The portable library's, which moves elements of any dtype.
+// The kernel of the portable library, which moves elements of any dtype.
 Tensor& permute_copy_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef dims, Tensor& out);
 
 using namespace cortex_m;

@@ -8,8 +8,8 @@ namespace {
 
 using namespace cortex_m;
 
-// Differences to the largest element have 5 bits before the binary point, their exponentials none, and sums of
-// these 12.
+// The integer bits of fixed-point numbers: 5 for differences to the largest element, 0 for their exponentials, and 12
+// for sums of exponentials.
 constexpr int32_t kIntegerBits = 5;
 constexpr int32_t kSumBits = 12;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that can be computed by hand, and refusals. tests/python/operators/test_cortex_m_operators.py compares every
-// bit of random calls.
+// Calls whose results can be computed by hand, and calls that are refused.
+// tests/python/operators/test_cortex_m_operators.py compares every bit of random calls.
 #include <kernels/cortex_m/NativeFunctions.h>
 #include <kernels/cortex_m/RegisterKernels.h>
 #include <kernels/portable/test/kernel_test.h>
@@ -177,7 +177,7 @@ TEST_F(CortexMTest, Softmax) {
   Tensor out = tc.zeros({4});
   cortex_m_softmax_out(ctx, tc.make({4}, {3, 2, 1, 1}), -1, 0, -128, multiplier, 26, -31, out);
   EXPECT_TENSOR_EQ(out, tc.make({4}, {0, -64, -96, -96}));
-  // A difference below the least one counts as nothing.
+  // Elements whose difference to the largest is below diff_min have the probability 0.
   cortex_m_softmax_out(ctx, tc.make({4}, {127, 127, -128, -128}), -1, 0, -128, multiplier, 26, -31, out);
   EXPECT_TENSOR_EQ(out, tc.make({4}, {0, 0, -128, -128}));
   cortex_m_softmax_out(ctx, out, -1, 0, 0, multiplier, 26, -31, out);

@@ -7,7 +7,7 @@
 namespace torch::executor::native {
 
 /// Whether `value` (batch, length, heads, width) can be written to `cache` from `start_pos`: both contiguous, of one
-/// dtype, and with room for it. Reports what is wrong as InvalidArgument; nothing is written then. `name` is the
+/// dtype, and with room for it. Otherwise reports InvalidArgument, and nothing is written. `name` is the
 /// cache's in messages.
 bool check_cache(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& value, const Tensor& cache,
                  int64_t start_pos);

@@ -90,8 +90,8 @@ bool check_results(KernelRuntimeContext& ctx, const char* op, const Arguments& a
   return check_no_overlap(ctx, op, out, state);
 }
 
-// The positions of one head, in `width` columns from the column to which `value`, `out` and `state` point. With
-// kWidth > 0 that is their number, which the compiler then knows.
+// Computes all positions of one head, in `width` columns from the column to which `value`, `out` and `state` point.
+// If kWidth > 0, it is the number of columns as a constant.
 template <int64_t kWidth>
 void run_columns(const Sizes& sizes, const float* query, const float* key, const float* decay, const float* beta,
                  const float* value, float* out, float* state, int64_t width) {
@@ -133,7 +133,7 @@ void run_unit(const Sizes& sizes, const Arguments& a, Tensor& out, Tensor& state
   const int64_t of_keys = head * sizes.positions * sizes.keys;
   const int64_t of_values = head * sizes.positions * sizes.values + column;
   const int64_t of_state = head * sizes.keys * sizes.values + column;
-  // A tensor without elements may have no memory, into which no offset leads.
+  // A tensor without elements may have a null pointer, to which no offset may be added.
   float* memory = nullptr;
   if (sizes.keys > 0) {
     memory = state.mutable_data_ptr<float>() + of_state;

@@ -21,7 +21,7 @@ float half_at(const uint8_t* from, int64_t lane) {
   return static_cast<float>(value);
 }
 
-// `factors`: those of the block.
+// The scale or minimum of row `lane`. `factors` are those of its block.
 float parameter(const PackedWeights& w, const uint8_t* from, int64_t lane, const uint8_t* factors) {
   if (w.block_factors) {
     return half_at(factors, lane) * static_cast<float>(static_cast<int8_t>(from[lane]));
@@ -80,7 +80,7 @@ void dequantize_row(const PackedWeights& w, int64_t row, float* out) {
 
 Tensor& shared_embedding_out(KernelRuntimeContext& ctx, const Tensor& packed_weights, int64_t group_size, int64_t n,
                              int64_t k, const Tensor& indices, Tensor& out) {
-  (void)group_size;  // the packed weights say it
+  (void)group_size;  // the packed weights have their own
   const char* op = "_shared_embedding.out";
   PackedWeights weights;
   if (!read_packed(ctx, op, packed_weights, n, k, &weights) || !check_index_dtype(ctx, op, indices)) {

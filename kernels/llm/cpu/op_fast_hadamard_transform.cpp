@@ -79,7 +79,7 @@ void multiply_williamson(T* x, int64_t n) {
   }
 }
 
-// The largest power of two that a row is a multiple of, or 0 if the rest is neither 1 nor 28.
+// The n of a row of n or 28 * n elements, where n is a power of two; 0 for rows of other sizes.
 int64_t power_of_two_part(int64_t size) {
   const int64_t rest = size % kWilliamson == 0 ? size / kWilliamson : size;
   return rest > 0 && (rest & (rest - 1)) == 0 ? rest : 0;

@@ -94,7 +94,7 @@ bool check_shapes(KernelRuntimeContext& ctx, const char* op, const SdpaArguments
   return true;
 }
 
-// Sets what `args` say about the mask and how many keys are seen.
+// Sets the mask, the causality and the number of visible keys.
 bool set_visibility(KernelRuntimeContext& ctx, const char* op, const SdpaArguments& args, AttentionProblem* problem) {
   const int64_t queries = problem->queries, positions = problem->keys;
   ET_KERNEL_CHECK_MSG(ctx, args.start_pos >= 0 && args.start_pos <= positions && queries <= positions - args.start_pos,
@@ -105,7 +105,7 @@ bool set_visibility(KernelRuntimeContext& ctx, const char* op, const SdpaArgumen
   problem->first_position = args.start_pos;
   problem->is_causal = args.is_causal;
   if (!args.mask) {
-    problem->keys = args.start_pos + queries;  // what lies beyond has not been written
+    problem->keys = args.start_pos + queries;  // later positions have not been written
     return true;
   }
   const Tensor& mask = *args.mask;

@@ -18,18 +18,18 @@ namespace {
 bool check_layout(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& value,
                   const Tensor& cache) {
   ET_KERNEL_CHECK_MSG(ctx, value.dim() == 4 && cache.dim() == 4, InvalidArgument, false,
-                      "%s: expected (batch, positions, heads, width); what is written has %zd dimensions and %s %zd",
-                      op, static_cast<ssize_t>(value.dim()), name, static_cast<ssize_t>(cache.dim()));
+                      "%s: expected (batch, positions, heads, width); the value has %zd dimensions and %s %zd", op,
+                      static_cast<ssize_t>(value.dim()), name, static_cast<ssize_t>(cache.dim()));
   ET_KERNEL_CHECK_MSG(ctx, value.scalar_type() == cache.scalar_type(), InvalidArgument, false,
-                      "%s: %s is %s, and what is written is %s; they must have one dtype", op, name,
+                      "%s: %s is %s, and the value is %s; they must have one dtype", op, name,
                       toString(cache.scalar_type()), toString(value.scalar_type()));
   for (const int d : {0, 2, 3}) {
     ET_KERNEL_CHECK_MSG(ctx, value.size(d) == cache.size(d), InvalidArgument, false,
-                        "%s: dimension %d of %s is %zd, and of what is written %zd; only dimension 1 may differ", op, d,
-                        name, static_cast<ssize_t>(cache.size(d)), static_cast<ssize_t>(value.size(d)));
+                        "%s: dimension %d of %s is %zd, and of the value %zd; only dimension 1 may differ", op, d, name,
+                        static_cast<ssize_t>(cache.size(d)), static_cast<ssize_t>(value.size(d)));
   }
   ET_KERNEL_CHECK_MSG(ctx, tensor_is_default_dim_order(value) && tensor_is_default_dim_order(cache), InvalidArgument,
-                      false, "%s: %s and what is written must be in the default dim order", op, name);
+                      false, "%s: %s and the value must be in the default dim order", op, name);
   return true;
 }
 

@@ -105,7 +105,7 @@ TEST_F(GatedDeltaTest, NoPositionsKeysOrHeads) {
   Tensor one = tf.ones({1, 1, 1, 2}), empty = tf.zeros({1, 1, 0, 2});
   channelwise_gated_delta_rule_out(ctx, no_keys, no_keys, value, no_keys, beta, tf.zeros({1, 1, 0, 2}), one, empty);
   EXPECT_TENSOR_EQ(one, tf.zeros({1, 1, 1, 2}));
-  // More values than are computed together: the second part would begin behind the end of an empty tensor.
+  // More values than are computed together: the second part would begin past the end of an empty tensor.
   const Tensor wide = random({1, 1, 2, 40}, -1, 1, 1);
   Tensor wide_out = tf.zeros({1, 1, 0, 40}), wide_state = tf.zeros({1, 1, 2, 40});
   channelwise_gated_delta_rule_out(ctx, rows, rows, tf.zeros({1, 1, 0, 40}), rows, betas, wide, wide_out, wide_state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Linear layers and embeddings of packed weights. Expected numbers are sums in double of what the integers mean.
+// Linear layers and embeddings of packed weights. Expected results are sums in double of the dequantised integers.
 #include <kernels/llm/NativeFunctions.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ class LowBitTest : public KernelTest {
     return x;
   }
 
-  // What the int8 activations of a row mean; those of a group with NaN or infinity are NaN.
+  // The dequantised int8 activations of a row; the activations of a group with NaN or infinity are NaN.
   static std::vector<double> quantized(const float* x, const Shape& s) {
     std::vector<double> result;
     const int32_t length = s.row_activations ? s.columns : s.group;
@@ -132,7 +132,7 @@ const Shape kShapes[] = {
     {6, 16, 15, 256, false, false, false, 16},  // Q6_K
     {6, 16, 17, 1024, false, false, false, 16},
     {8, 4, 18, 36, true, true, false, 3},
-    // Groups that leave a rest of 16 columns.
+    // Groups with a remainder of 16 columns.
     {4, 24, 17, 72, true},
     {4, 40, 16, 80, false, true},
     {8, 12, 17, 36, true},
@@ -145,7 +145,7 @@ const Shape kShapes[] = {
     {5, 256, 15, 2300, true, true},
 };
 
-/// QNT-07: each number of bits; rows and columns around those of tiles, units and groups; from one row on.
+/// QNT-07: each number of bits, and one row or more; numbers of rows and columns around the sizes of tiles and groups.
 TEST_F(LowBitTest, LinearOfEveryInstructionSet) {
   for (const Multiplication* const* set = kMultiplications; *set != nullptr; ++set) {
     if (!(*set)->runs()) {

@@ -16,11 +16,11 @@ struct Shape {
   int bits;
   int32_t group, rows, columns;
   bool minima = false, row_activations = false, wide = false;
-  int32_t block_groups = 0;  // 0: scales stand alone
+  int32_t block_groups = 0;  // 0: scales have no factors
   bool signed_bytes = false;
 };
 
-/// Weights of a shape, and what they mean.
+/// Random weights of a shape, and their dequantised values.
 struct Weights {
   explicit Weights(const Shape& s) : shape(s), zero_point(s.minima ? 0 : (1 << s.bits) / 2) {
     groups = (s.columns + s.group - 1) / s.group;
@@ -47,7 +47,7 @@ struct Weights {
     }
   }
 
-  /// What a weight means.
+  /// The value of a weight.
   double at(int64_t row, int64_t column) const {
     const size_t g = static_cast<size_t>(row * groups + column / shape.group);
     const int number = q[static_cast<size_t>(row * shape.columns + column)] - zero_point;

@@ -21,7 +21,7 @@ class LlmTest : public KernelTest {
 TEST_F(LlmTest, UpdateCacheWithIndices) {
   Tensor cache = tf.zeros({2, 8, 1, 1}), out = tf.zeros({1});
   const Tensor value = tf.make({2, 3, 1, 1}, {1, 2, 3, 4, 5, 6});
-  // Of equal indices the last stays.
+  // If several indices are equal, the last row stays.
   update_cache_with_indices_out(ctx, value, cache, 2, tl.make({2, 3}, {0, 5, 7, 3, 3, 4}), out);
   const Tensor expected = tf.make({2, 8, 1, 1}, {1, 0, 0, 0, 0, 2, 0, 3, 0, 0, 0, 5, 6, 0, 0, 0});
   EXPECT_TENSOR_EQ(cache, expected);
@@ -58,7 +58,7 @@ class QuantizedSdpaTest : public LlmTest {
   struct Quantized {
     std::vector<int8_t> values, zeros;
     std::vector<float> scales;
-    Rows rows;  // what they mean
+    Rows rows;  // the dequantised values
   };
 
   static Quantized quantized(int64_t positions, int64_t heads, int64_t width, uint32_t seed) {
@@ -183,7 +183,7 @@ TEST_F(LlmTest, HadamardOfPowersOfTwo) {
   }
 }
 
-// W W^T = 28 I, and each row and column of Sylvester's part is one of the whole.
+// W W^T = 28 I, and the result is the Kronecker product of W and Sylvester's matrix.
 TEST_F(LlmTest, HadamardOfTwentyEightTimesPowersOfTwo) {
   for (const int32_t n : {28, 56, 448, 28 * 128}) {
     Tensor identity = tf.zeros({28, n}), out = tf.zeros({28, n});

@@ -98,7 +98,7 @@ TEST_F(SdpaTest, HeadsOfModels) {
   check({1, 2, 2, 1, 30, 2048}, 3, true);    // the widest
 }
 
-// Parts of the keys are separate units.
+// The keys are divided into several units.
 TEST_F(SdpaTest, LongContextsOfFewRows) {
   for (const int32_t keys : {1023, 1024, 1025, 2049, 4096}) {
     check({1, 1, 4, 1, keys, 64}, keys - 1, true);
@@ -151,7 +151,7 @@ TEST_F(SdpaTest, Masks) {
   }
 }
 
-// As PyTorch: a row that sees nothing is zero, and NaN or infinite scores give NaN, in their own rows only.
+// As in PyTorch, a row that sees no key is zero, and NaN or infinite scores give NaN in their own rows only.
 TEST_F(SdpaTest, RowsWithoutAResult) {
   for (const int32_t queries : {2, 7}) {
     Rows q = Rows::random(1, queries, 2, 16, 1);

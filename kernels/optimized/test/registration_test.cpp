@@ -16,7 +16,7 @@ std::map<std::string, executorch::runtime::OpFunction> by_name(
     executorch::runtime::Span<const executorch::runtime::Kernel> kernels) {
   std::map<std::string, executorch::runtime::OpFunction> functions;
   for (const executorch::runtime::Kernel& kernel : kernels) {
-    EXPECT_TRUE(functions.emplace(kernel.name_, kernel.op_).second) << kernel.name_ << " is there twice";
+    EXPECT_TRUE(functions.emplace(kernel.name_, kernel.op_).second) << kernel.name_ << " is registered twice";
   }
   return functions;
 }

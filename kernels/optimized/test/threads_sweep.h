@@ -67,13 +67,13 @@ class Calls {
   TensorFactory<ScalarType::Long> longs_;
 };
 
-/// A kernel of the library by the name of its operator, and what makes its calls.
+/// A kernel of the library by the name of its operator, and the function that adds its calls.
 struct SweptKernel {
   const char* name;
   void (*add_calls)(Calls& calls);
 };
 
-/// Every kernel of the library, at sizes around what is worth a thread.
+/// Every kernel of the library, at sizes around the grain sizes of threads.
 ArrayRef<SweptKernel> swept_kernels();
 
 }  // namespace torch::executor::native

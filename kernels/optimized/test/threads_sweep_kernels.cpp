@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every kernel of the library at sizes around what is worth a thread.
+// Every kernel of the library at sizes around the grain sizes of threads.
 #include "kernels/optimized/test/threads_sweep.h"
 
 #include <executorch/runtime/kernel/thread_parallel_interface.h>

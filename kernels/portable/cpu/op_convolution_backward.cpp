@@ -18,8 +18,8 @@ constexpr const char* kOp = "convolution_backward.out";
 template <typename T>
 using LongSum = std::conditional_t<std::is_integral<T>::value, uint64_t, double>;
 
-// The convolution whose input is the gradient of the output of `shape` and whose output is that of its input: the
-// transposed one, with the same weight.
+// The convolution from the gradient of the output of `shape` to the gradient of its input: the transposed convolution,
+// with the same weight.
 Convolution adjoint(const Convolution& shape) {
   Convolution result = shape;
   result.transposed = !shape.transposed;
@@ -102,7 +102,7 @@ bool check_gradient(KernelRuntimeContext& ctx, const Tensor& gradient, const Ten
 
 }  // namespace
 
-/// The gradients of input, weight and bias; output_mask says which of them are wanted. The others are left as they are.
+/// The gradients of input, weight and bias; output_mask says which are requested; the other outputs are not changed.
 Outputs convolution_backward_out(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& input,
                                  const Tensor& weight, OptionalArrayRef<int64_t> bias_sizes, IntArrayRef stride,
                                  IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,

@@ -24,7 +24,7 @@ Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in
   ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()) && is_number(out.scalar_type()), InvalidArgument, out,
                       "%s: %s to %s is not supported", name, toString(in.scalar_type()), toString(out.scalar_type()));
   ET_KERNEL_CHECK_MSG(ctx, !dtype.has_value() || *dtype == out.scalar_type(), InvalidArgument, out,
-                      "%s: the output must be %s as asked for, found %s", name, toString(*dtype),
+                      "%s: the output must have the given dtype %s, found %s", name, toString(*dtype),
                       toString(out.scalar_type()));
   if (!check_dim(ctx, name, dim, in.dim(), &d) || !check_resize_like(ctx, name, out, in) || out.numel() == 0) {
     return out;

@@ -166,8 +166,8 @@ Outputs _embedding_bag_out(KernelRuntimeContext& ctx, const Tensor& weight, cons
   return outputs;
 }
 
-/// out (num_weights, width): each row is the sum of the gradients at the places where `indices` names it, with
-/// scale_grad_by_freq divided by their number; the row padding_idx is zero.
+/// out (num_weights, width): each row is the sum of the gradients at the positions of its index in `indices`; with
+/// scale_grad_by_freq, divided by their number. The row padding_idx is zero.
 Tensor& embedding_dense_backward_out(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& indices,
                                      int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq, Tensor& out) {
   const char* op = "embedding_dense_backward.out";

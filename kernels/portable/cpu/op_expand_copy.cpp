@@ -12,7 +12,7 @@ namespace {
 // Adds dimensions at the front of `view` until it has `dims` dimensions.
 bool add_leading_dims(KernelRuntimeContext& ctx, const char* name, size_t dims, StridedView* view) {
   ET_KERNEL_CHECK_MSG(ctx, dims >= view->dims && dims <= kTensorDimensionLimit, InvalidArgument, false,
-                      "%s: %zu dimensions were asked for; expected %zu (those of the input) to %zu", name, dims,
+                      "%s: found %zu dimensions of the result; expected %zu (those of the input) to %zu", name, dims,
                       view->dims, static_cast<size_t>(kTensorDimensionLimit));
   while (view->dims < dims) {
     view->insert(0, 1, 0);
@@ -131,7 +131,7 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef shifts
       shift[d] = (shift[d] + (shifts[i] % size + size) % size) % size;
     }
   }
-  // Each rolled dimension has two parts; each corner of a box stands for a choice of parts.
+  // Each rolled dimension has two parts, so the tensor has a block for each choice of parts.
   for (uint32_t corner = 0; corner < (1u << from.dims); ++corner) {
     StridedView source = from;
     StridedView target = to;

@@ -12,8 +12,8 @@
 namespace torch::executor::native {
 namespace {
 
-// The number of a 16-bit type that follows `x` in the direction of `y`. The bits of such numbers, as integers, are in
-// the order of their magnitudes.
+// The number of a 16-bit type that follows `x` in the direction of `y`. The magnitudes of such numbers have the order
+// of their bits as integers.
 template <typename Short>
 float next_short(float x, float y) {
   if (x != x || y != y) {

@@ -41,7 +41,7 @@ Span windows_over(const SpanOf& span_of, size_t axis, int64_t count, int64_t p) 
 }
 
 // Sets each element of the result to the sum of share(element of the gradient, its window, position in the plane) over
-// the windows that cover it. So a Half is rounded only once.
+// the windows that cover it, so that a Half is rounded only once.
 template <typename SpanOf, typename Share>
 void gather_windows(const Tensor& in, const Tensor& gradient, const SpanOf& span_of, const Share& share) {
   const Volumes to = Volumes::of(in, 2), from = Volumes::of(gradient, 2);

@@ -70,7 +70,7 @@ void search(KernelRuntimeContext& ctx, const char* op, const Tensor& sequence, c
   const int64_t row = by_row && values != nullptr ? values->size(values->dim() - 1) : count;
   const ScalarType dtype = result_type({sequence, operand});
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype), InvalidArgument, ,
-                      "%s: the dtypes of the sequence and the values have no common one", op);
+                      "%s: the sequence and the values have no common dtype", op);
   with_arithmetic_type(arithmetic_type(dtype), [&](auto zero) {
     using C = decltype(zero);
     const ConvertFn load = load_fn(sequence.scalar_type(), compute_type_of<C>());

@@ -89,7 +89,7 @@ bool prepare(KernelRuntimeContext& ctx, const char* name, const Tensor& in, cons
 bool check_result(KernelRuntimeContext& ctx, const char* name, const std::optional<ScalarType>& dtype,
                   const Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, !dtype.has_value() || *dtype == out.scalar_type(), InvalidArgument, false,
-                      "%s: the output must be %s as asked for, found %s", name, toString(*dtype),
+                      "%s: the output must have the given dtype %s, found %s", name, toString(*dtype),
                       toString(out.scalar_type()));
   return true;
 }
@@ -215,7 +215,7 @@ Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, c
   ET_KERNEL_CHECK_MSG(ctx, !is_complex(in.scalar_type()), InvalidArgument, out, "%s: complex numbers have no order",
                       name);
   ET_KERNEL_CHECK_MSG(ctx, reduced.count > 0 || out.numel() == 0, InvalidArgument, out,
-                      "%s: nothing has no extreme value: the reduced dimensions are empty", name);
+                      "%s: the reduced dimensions are empty, so there is no extreme value", name);
   with_arithmetic_type(arithmetic_type(in.scalar_type()),
                        [&](auto zero) { reduce(Extreme<decltype(zero), is_max>(), in, reduced, out); });
   return out;

@@ -29,7 +29,7 @@ Tensor& view_as_real_copy_out(KernelRuntimeContext& ctx, const Tensor& in, Tenso
   ET_KERNEL_CHECK_MSG(ctx, is_complex(in.scalar_type()), InvalidArgument, out,
                       "%s: the input must hold complex numbers, it is %s", name, toString(in.scalar_type()));
   ET_KERNEL_CHECK_MSG(ctx, static_cast<size_t>(in.dim()) < kTensorDimensionLimit, InvalidArgument, out,
-                      "%s: the input has no dimension to spare, it has %zd", name, static_cast<ssize_t>(in.dim()));
+                      "%s: the input has %zd dimensions, so none can be added", name, static_cast<ssize_t>(in.dim()));
   copy_to_output(ctx, name, parts_of(in), out);
   return out;
 }

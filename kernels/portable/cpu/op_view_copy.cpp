@@ -63,7 +63,7 @@ void split_elements(StridedView& large, StridedView& small) {
 Tensor& view_copy_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef size, Tensor& out) {
   constexpr const char* name = "view_copy.out";
   ET_KERNEL_CHECK_MSG(ctx, size.size() <= kTensorDimensionLimit, InvalidArgument, out,
-                      "%s: %zu dimensions were asked for; at most %zu are supported", name, size.size(),
+                      "%s: found %zu dimensions of the result; at most %zu are supported", name, size.size(),
                       static_cast<size_t>(kTensorDimensionLimit));
   int64_t sizes[kTensorDimensionLimit];
   int64_t known = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the operators of the library on the calls in eager_cases.txt and eager_nn_cases.txt, boxed as a program calls
-// them, and compares with what PyTorch eager gave.
+// them, and compares with PyTorch eager's results.
 #include <executorch/runtime/platform/runtime.h>
 #include <gtest/gtest.h>
 #include <kernels/portable/RegisterKernels.h>

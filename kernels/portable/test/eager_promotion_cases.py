@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases that tell the dtype in which an operator computes from those of its operands and of its output."""
+"""Cases whose results differ if an operator computes in the dtype of its operands or of its output by mistake."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def operand_dtype_cases() -> Iterator[tuple[Any, ...]]:
 
 
 def exact_number_cases() -> Iterator[tuple[Any, ...]]:
-    """Numbers are rounded to float16 where PyTorch does: not where it multiplies or divides by them."""
+    """Numbers are rounded to the tensor's dtype only where PyTorch does so: not in multiplications and divisions."""
     for dtype in (torch.float16, torch.bfloat16):
         x = torch.linspace(0.25, 1000, 25).to(dtype)
         for number in (0.7, 3.3):

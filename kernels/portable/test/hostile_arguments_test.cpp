@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments that no exporter writes: the kernels fail or do nothing, and touch no memory but that of their tensors.
-// Sanitizers see what these tests do not.
+// Arguments that no exporter writes: the kernels fail or do nothing, and access only the memory of their tensors.
+// Sanitizers report other accesses.
 #include "kernels/portable/test/kernel_test.h"
 
 namespace torch::executor::native {

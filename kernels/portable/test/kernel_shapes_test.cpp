@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More of the headers that kernels of other projects include: places of elements, and shapes of results. Expected
-// numbers are PyTorch's.
+// Further functions of the headers that kernels of other projects include: offsets of elements, and shapes of results.
+// Expected numbers are PyTorch's.
 #include <cmath>
 #include <limits>
 #include <tuple>

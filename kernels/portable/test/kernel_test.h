@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of operators share.
+// The fixture and the helpers of all operators' tests.
 #pragma once
 
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>

@@ -16,7 +16,7 @@ inline executorch::aten::ArrayRef<int64_t> ref(const Ints& list) {
   return {list.data(), list.size()};
 }
 
-/// The sizes that a function writes to an array, behind these arguments.
+/// Calls a function with these arguments and an array, and returns the sizes that it writes to the array.
 template <typename Function, typename... Args>
 Sizes sizes_of(const Function& function, const Args&... args) {
   executorch::aten::SizesType sizes[executorch::runtime::kTensorDimensionLimit] = {};

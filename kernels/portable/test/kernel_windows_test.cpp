@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers that kernels of other projects include: windows, padding, places between pixels, norms. Expected numbers are
-// PyTorch's.
+// Headers that kernels of other projects include: windows, padding, positions between pixels, norms. Expected numbers
+// are PyTorch's.
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -196,7 +196,7 @@ TEST(KernelWindowsTest, PlacesBetweenPixels) {
   EXPECT_FLOAT_EQ(cubic_interp1d(1.0f, 2.0f, 3.0f, 4.0f, 0.5f), 2.5f);
   float weights[4];
   get_cubic_upsample_coefficients(weights, 0.5f);
-  // -0.75 / 8, and what is left to 1/2.
+  // -0.75 / 8, and the difference to 1/2.
   EXPECT_FLOAT_EQ(weights[0], -0.09375f);
   EXPECT_FLOAT_EQ(weights[1], 0.59375f);
 

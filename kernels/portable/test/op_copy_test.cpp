@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What eager_cases.txt cannot say: dim orders of outputs, shared memory, dtypes that eager computes little with.
+// Cases that eager_cases.txt cannot express: dim orders of outputs, shared memory, dtypes with few operators in eager.
 #include "kernels/portable/test/kernel_test.h"
 
 namespace torch::executor::native {

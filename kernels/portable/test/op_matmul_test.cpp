@@ -132,7 +132,7 @@ TEST_F(MatmulTest, LinearFewAndManyRows) {
   }
 }
 
-// Each group against mm of its rows; the second has none, and the last rows belong to no group.
+// Each group equals mm of its rows. The second group has no rows, and the last rows belong to no group.
 TEST_F(MatmulTest, GroupedMmMultipliesTheRowsOfEachGroup) {
   TensorFactory<ScalarType::Int> ti;
   TensorFactory<ScalarType::Long> tl;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generated code does with a call: the table, the registration and the checks of a boxed kernel.
+// The generated code: the table of kernels, the registration and the checks of a boxed kernel.
 #include <executorch/kernels/portable/Functions.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/kernel/boxed_kernel.h>
@@ -83,7 +83,7 @@ TEST_F(BoxedKernelTest, WrongNumberOfArgumentsFails) {
 TEST_F(BoxedKernelTest, EveryArgumentOfAnotherTypeFails) {
   for (size_t i = 0; i < values.size(); ++i) {
     const EValue saved = values[i];
-    // Nothing takes a list of doubles but argument 9, and that does not take a tensor.
+    // Only argument 9 takes a list of doubles, and it does not take a tensor.
     ArrayRef<double> doubles;
     values[i] = i == 9 ? EValue(tf.ones({1})) : EValue(&doubles);
     call(values.size());

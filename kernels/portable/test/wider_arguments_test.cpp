@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arguments that PyTorch's samples do not have, or that eager refuses and ExecuTorch's kernels take: outputs of other
-// dtypes, nothing to compute with, and numbers that no tensor of a dtype holds.
+// dtypes, empty tensors, and numbers that no tensor of a dtype holds.
 #include <functional>
 #include <string>
 
@@ -205,7 +205,7 @@ TEST_F(WiderArgumentsTest, FourierTransformsWithoutATemporaryAllocator) {
   _fft_r2c_out(ctx, in, ArrayRef<int64_t>(both, 2), 0, true, spectrum);
   _fft_c2r_out(ctx, spectrum, ArrayRef<int64_t>(both, 2), 2, 4, back);
   EXPECT_TENSOR_CLOSE(back, in);
-  // An allocator that is there is asked, and may be too small.
+  // A temporary allocator is used if there is one, and may be too small.
   uint8_t pool[8];
   executorch::runtime::MemoryAllocator tiny(sizeof(pool), pool);
   KernelRuntimeContext limited(nullptr, &tiny);
@@ -213,7 +213,7 @@ TEST_F(WiderArgumentsTest, FourierTransformsWithoutATemporaryAllocator) {
   EXPECT_EQ(limited.failure_state(), Error::MemoryAllocationFailed);
 }
 
-// What eager says "cannot be converted without overflow" to.
+// Numbers for which eager reports "cannot be converted without overflow".
 class ScalarRangeTest : public WiderArgumentsTest {
  protected:
   template <typename Factory>

@@ -80,7 +80,7 @@ Tensor& quantized_add_out(KernelRuntimeContext& ctx, const Tensor& a, double a_s
                      {out_quant_min, out_quant_max}, /*relu=*/false, out);
 }
 
-/// The same, with 0 in place of negative sums.
+/// The same, with 0 instead of negative sums.
 Tensor& quantized_add_relu_out(KernelRuntimeContext& ctx, const Tensor& a, double a_scale, int64_t a_zero_point,
                                int64_t a_quant_min, int64_t a_quant_max, const Tensor& b, double b_scale,
                                int64_t b_zero_point, int64_t b_quant_min, int64_t b_quant_max, double out_scale,

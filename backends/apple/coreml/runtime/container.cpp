@@ -94,8 +94,8 @@ bool is_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find_first_of(kSeparators) == std::string_view::npos;
 }
 
-/// Whether an object has exactly `count` members. If all members that are read exist, none is duplicate or unknown
-/// then.
+/// Whether an object has exactly `count` members. The caller reads `count` different names: if all of them exist, the
+/// object has no duplicate and no unknown member.
 bool has_members(yyjson_val* object, size_t count) {
   return yyjson_is_obj(object) && yyjson_obj_size(object) == count;
 }

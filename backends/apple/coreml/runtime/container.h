@@ -33,7 +33,7 @@ struct File {
 
 /// The folder in a payload.
 struct Folder {
-  std::vector<std::string> folders;  ///< paths below the root, parents before what they hold
+  std::vector<std::string> folders;  ///< paths below the root, parents before their contents
   std::vector<File> files;
 
   /// The file of a path; null if it does not exist.

@@ -43,7 +43,7 @@ Error Delegate::load(const void* payload, size_t size, const NamedDataMap* data)
                            model.key.c_str());
   const Result<FreeableBuffer> folder = data->get_data(model.key);
   if (!folder.ok() && folder.error() != Error::NotFound) {
-    return folder.error();  // it is there, and cannot be read
+    return folder.error();  // it exists, but cannot be read
   }
   ET_CHECK_OR_RETURN_ERROR(folder.ok(), InvalidProgram,
                            "Core ML: the payload names the model %s, which the program's named data do not have",

@@ -30,7 +30,7 @@ class Delegate final {
    */
   runtime::Error load(const void* payload, size_t size, const runtime::NamedDataMap* data);
 
-  /// Model::execute(). Several threads may call it; they run one at a time.
+  /// Calls Model::execute(). Several threads may call it; they run one at a time.
   runtime::Error execute(runtime::Span<runtime::EValue*> args);
 
  private:

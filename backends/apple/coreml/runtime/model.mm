@@ -149,7 +149,7 @@ struct EXECUTORCH_COREML_AVAILABLE Input {
   ScalarType type = ScalarType::Undefined;  ///< what the model expects
   Owned<MLMultiArray*> array;
   Elements given{nullptr, ScalarType::Undefined, {}};  ///< the caller's elements at the last call
-  std::vector<uint8_t> converted;  ///< the memory of `array` where the caller's dtype is another
+  std::vector<uint8_t> converted;  ///< the memory of `array` if the caller's dtype differs
 };
 
 class EXECUTORCH_COREML_AVAILABLE CoreMLModel final : public Model {
@@ -168,7 +168,7 @@ class EXECUTORCH_COREML_AVAILABLE CoreMLModel final : public Model {
   Error return_output(size_t index, MLMultiArray* array, Tensor& tensor);
 
   Owned<MLModel*> model_;
-  Owned<id> state_;  ///< an MLState, where the model has states
+  Owned<id> state_;  ///< an MLState, if the model has states
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   Owned<MLDictionaryFeatureProvider*> features_;

@@ -71,7 +71,7 @@ Error make_folder(const std::string& path) {
   return Error::Ok;
 }
 
-// The iterators of std::filesystem, and what it builds on them, may end the process where memory runs out.
+// The iterators of std::filesystem, and what it builds on them, may end the process if memory runs out.
 
 /// The entries of a folder, one after another. Takes no memory of the C++ heap.
 class Entries final {
@@ -92,7 +92,7 @@ class Entries final {
   Entries(const Entries&) = delete;
   Entries& operator=(const Entries&) = delete;
 
-  /// Whether all entries can be read, as far as next() has come.
+  /// Whether no entry so far was unreadable.
   bool is_readable() const { return opened_ != nullptr && !has_failed_; }
 
   /// The name of the next entry; null after the last one, and if the folder does not exist.
@@ -289,7 +289,7 @@ Result<std::string> ModelCache::add(const std::string& key, const Folder& payloa
 
 void ModelCache::remove(const std::string& key) const {
   const Work work(folder_);
-  if (is_key(key) && work.is_made()) {  // it disappears at once, and then its files do
+  if (is_key(key) && work.is_made()) {  // the entry disappears at once; its files are removed with `work`
     std::error_code error;
     fs::rename(fs::path(folder_) / key, work.path() + "/removed", error);
   }

@@ -26,13 +26,13 @@ runtime::Error write_folder(const Folder& folder, const std::string& path);
 /// A folder of compiled models. Several threads and processes may use it at the same time.
 class ModelCache final {
  public:
-  /// Compiles the model in the folder `package` and says where the result is. It is moved from there.
+  /// Compiles the model in the folder `package` and returns the path of the result, which the cache moves to itself.
   using Compile = std::function<runtime::Result<std::string>(const std::string& package)>;
 
   /**
    * Opens the folder, makes it if it does not exist, and removes what crashes left there more than a day ago.
    *
-   * @param folder Must be a folder of the application: whoever may write to it can change what models compute.
+   * @param folder Must be a folder of the application: programs that can write to it can change models' results.
    * @param limit Bytes of compiled models to keep; beyond it, those that were not used for longest are removed. The
    *     model that was added last is always kept.
    * @returns AccessFailed (logged) if the folder cannot be made.
@@ -47,8 +47,8 @@ class ModelCache final {
    *
    * @param key Names the content: hexadecimal digits (InvalidArgument for anything else).
    * @param package The folder of `payload` to compile, such as model.mlpackage.
-   * @returns The path of the compiled model. If another process was faster, that of its model. Errors of the disk are
-   *     AccessFailed (logged), those of `compile` its own; nothing is left.
+   * @returns The path of the compiled model; if another process was faster, the path of its model. AccessFailed
+   *     (logged) if the disk fails, or the error of `compile`; no files are left then.
    */
   runtime::Result<std::string> add(const std::string& key, const Folder& payload, const std::string& package,
                                    const Compile& compile) const;

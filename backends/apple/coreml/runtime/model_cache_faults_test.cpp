@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever allocation fails in the cache: an exception that its caller reports, never the end of the process, and the
-// cache works afterwards.
+// Whichever allocation of the cache fails, an exception reaches the caller, which reports it; the process does not end,
+// and the cache works afterwards.
 #include "model_cache.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the backend and of one load, with what the export chose.
+// The options of the backend and of one load, and the export's choice.
 #pragma once
 
 #include <string>

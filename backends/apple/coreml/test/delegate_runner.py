@@ -103,7 +103,7 @@ class Device:
                 **os.environ,
                 "COREML_STAND_IN_RECORDS": str(self.records),
                 "COREML_STAND_IN_LOG": str(self.log),
-                # GNUstep asks the list of users, not HOME, and reads no TMPDIR.
+                # GNUstep takes the home folder from the user database, not from HOME, and does not read TMPDIR.
                 "GNUSTEP_CONFIG_FILE": str(self._gnustep),
                 "TEMP": str(self.temporary),
                 "ASAN_OPTIONS": "detect_leaks=0",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer target for payloads of Core ML: reads all of what a delegate reads, and every byte of the files.
+// libFuzzer target for payloads of Core ML: reads everything that a delegate reads, and every byte of the files.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lowers models for Core ML, and runs the lowered programs with the interpreter in the place of Core ML."""
+"""Lowers models for Core ML, and runs the lowered programs with the interpreter instead of Core ML."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Lowered:
 
     @property
     def refusals(self) -> dict[str, dict[str, str]]:
-        """The reasons, by the names of the nodes outside."""
+        """Why nodes are not delegated, by the nodes' names."""
         return {node.name: get_refusals(node) for node in get_non_lowered_nodes(self.program.graph)}
 
     @property
@@ -118,7 +118,7 @@ def lower(
     **options: Any,
 ) -> Lowered:
     """Lowers a model. `options` are those of the partitioner."""
-    if not isinstance(model, GraphModule):  # a captured model has no modes
+    if not isinstance(model, GraphModule):  # exported modules have no train or eval mode
         model.eval()
     program = export(model, tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False)
     compile_specs = CoreMLBackend.generate_compile_specs(compute_precision=precision, minimum_deployment_target=target)

@@ -184,7 +184,7 @@ class Script {
 
 }  // namespace
 
-// Counts what the delegate, the runtime and Objective-C allocate.
+// Counts the allocations of the delegate, the runtime and Objective-C.
 #if __has_feature(address_sanitizer)
 [[maybe_unused]] const int kHooks = __sanitizer_install_malloc_and_free_hooks(
     [](const volatile void*, size_t) { ++allocations; }, [](const volatile void*) {});

@@ -26,7 +26,7 @@ CHOSEN: dict[str, type] = {"linear": MLNeuralEngineComputeDevice, "relu": MLGPUC
 
 
 class _Plan:
-    """Stands in for MLComputePlan."""
+    """Replaces MLComputePlan."""
 
     asked: list[Any]
 
@@ -76,7 +76,7 @@ def mac(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two delegates, of one and of two layers."""
+    """A program with two delegates: one has one layer, the other has two."""
     layers = [torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 3)]
     options = {"skip_ops_for_coreml_delegation": ["aten.tanh.default"]}
     lowered = lower(torch.nn.Sequential(*layers), (torch.randn(2, 4),), FP16, **options)
@@ -130,7 +130,7 @@ def test_each_function_of_a_package(mac: list[Any], tmp_path: Path) -> None:
 def test_a_system_without_it(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error says what to do. Files without a model are errors, too."""
+    """On a system without compute plans, the error says what to do. A file without a model is an error, too."""
     if sys.platform == "darwin":
         pytest.skip("this system may have MLComputePlan")
     assert _command(monkeypatch, "--model_path", program) == 1

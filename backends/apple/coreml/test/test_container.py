@@ -161,7 +161,7 @@ def test_deep_directories_are_refused() -> None:
 
 
 def test_payloads_that_name_a_model() -> None:
-    """CMJR, then JSON with the version, the key and the function."""
+    """Such a payload is CMJR and JSON with the version, the model's key and the function."""
     payload = pack_shared(SharedModel("coreml_x", "decode"))
     assert payload == b'CMJR{"version": 1, "key": "coreml_x", "functionName": "decode"}'
     assert unpack_shared(payload) == SharedModel("coreml_x", "decode")

@@ -82,7 +82,8 @@ def test_such_an_operation_stays_in_float32() -> None:
 
 
 def test_no_operation_of_coremltools_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted when the package is read. Objects from before the conversion are frozen and not counted."""
+    """No object of coremltools is left when the package is read. The garbage collector does not list objects from
+    before the conversion, because they are frozen."""
     left: list[int] = []
 
     def counted() -> None:

@@ -73,8 +73,8 @@ SCHEMES = {
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("activation", [torch.quint8, torch.float32], ids=["static", "weights"])
 def test_schemes(name: str, activation: torch.dtype) -> None:
-    """CML-14, CML-15, CML-16, QNT-16: 8 bits for weights and activations, or for weights only, are one delegate whose
-    weights stay quantised, for iOS 17."""
+    """CML-14, CML-15, CML-16, QNT-16: models with int8 weights, with or without int8 activations, become one delegate
+    whose weights stay quantised, for iOS 17."""
     torch.manual_seed(0)
     model, x = Network(), torch.randn(2, 3, 16, 16)
     config = LinearQuantizerConfig(global_config=_config(activation_dtype=activation, **SCHEMES[name]))
@@ -96,7 +96,7 @@ def test_schemes(name: str, activation: torch.dtype) -> None:
 
 
 def test_activation_functions_are_inside_of_the_operator_before() -> None:
-    """CML-14: results of ReLUs and sigmoids use all integers; an activation is quantised once."""
+    """CML-14: results of ReLUs and sigmoids use the whole range of uint8; an activation is quantised once."""
     x = torch.randn(2, 3, 16, 16)
     quantized = _quantized(Network(), x, LinearQuantizerConfig(global_config=_config()))
     calls = [node for node in quantized.graph.nodes if node.op == "call_function"]
@@ -110,7 +110,8 @@ def test_activation_functions_are_inside_of_the_operator_before() -> None:
 
 
 def test_parts_of_the_model() -> None:
-    """CML-14: a module's name counts before its type, and that before the rest; None leaves floats."""
+    """CML-14: the configuration for a module's name takes precedence over that for its type, and both over the global
+    one; None leaves a module in float."""
 
     class Model(torch.nn.Module):
         def __init__(self) -> None:
@@ -177,7 +178,8 @@ def test_what_the_flow_does_not_have(options: Any, words: str) -> None:
 
 
 def test_dynamic_quantisation_is_refused_in_words() -> None:
-    """CML-16: by torchao's `quantize_` and by PT2E; with `lower_full_graph` it is an error."""
+    """CML-16: models that torchao's `quantize_` or PT2E quantised dynamically stay outside, with a reason; with
+    `lower_full_graph` this is an error."""
     x = torch.randn(3, 64)
     model = torch.nn.Sequential(torch.nn.Linear(64, 64)).eval()
     config = get_symmetric_quantization_config(is_dynamic=True)

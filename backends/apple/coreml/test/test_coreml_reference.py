@@ -30,7 +30,7 @@ def _file(folder: Path) -> Path:
 
 
 def test_a_program_of_core_ml(tmp_path: Path) -> None:
-    """It is marked as a reference, keeps state, and returns arrays if it gets arrays."""
+    """The loaded program is marked as a reference, keeps its state between calls, and returns arrays for arrays."""
     path = _file(tmp_path)
     for source in (path, path.read_bytes()):
         with pytest.warns(ReferenceWarning, match="not Apple's arithmetic"):
@@ -51,7 +51,7 @@ def test_a_program_of_core_ml(tmp_path: Path) -> None:
 
 
 def test_it_is_never_used_silently(tmp_path: Path) -> None:
-    """Without the option, or with a wrong one, the runtime refuses the program."""
+    """Without the option `reference`, or with a wrong one, the runtime refuses the program."""
     path = _file(tmp_path)
     with pytest.raises(ExecuTorchError, match="CoreMLBackend"):
         Runtime.get().load_program(path).load_method("forward")

@@ -21,7 +21,7 @@ from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from sdk.exir.passes import MemoryPlanningPass
 
 IN_PLACE = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))
-"""Memory of inputs is not planned: the delegate reads the caller's."""
+"""Memory of inputs is not planned: the delegate reads the caller's memory."""
 
 
 def lowered(
@@ -75,7 +75,7 @@ class Accumulate(torch.nn.Module):
 @pytest.mark.parametrize("precision", [FP32, FP16], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=["float32", "float16"])
 def test_outputs(tmp_path: Path, dtype: torch.dtype, precision: Any, padded: bool) -> None:
-    """CML-18: outputs are Core ML's in both dtypes, even if its rows are padded."""
+    """CML-18: outputs equal Core ML's arrays in both dtypes, also if the rows of the arrays are padded."""
 
     class Model(torch.nn.Module):
         def __init__(self) -> None:
@@ -94,7 +94,8 @@ def test_outputs(tmp_path: Path, dtype: torch.dtype, precision: Any, padded: boo
 
 
 def test_the_runner(tmp_path: Path) -> None:
-    """UCPP-03, CML-18: Core ML's own runner, from a `.pte` and a file with the input to a file with the output."""
+    """UCPP-03, CML-18: Core ML's own runner loads a `.pte`, reads the input from a file and writes the output to
+    one."""
     x = torch.randn(2, 4)
     device = device_of(torch.nn.Linear(4, 3), (x,), tmp_path)
     ((expected,),) = device.record([("forward", [x])])
@@ -121,7 +122,7 @@ def test_integers_bools_and_scalars(tmp_path: Path) -> None:
 
 
 def test_methods_share_weights_and_have_states(tmp_path: Path) -> None:
-    """CML-18: two methods with one stored model; each keeps its state between calls."""
+    """CML-18: two methods share one stored model, which is compiled once; each keeps its state between calls."""
     model = Accumulate()
     sharing = CoreMLBackend.generate_multimethod_weight_sharing_strategy_compile_spec(
         MULTIMETHOD_WEIGHT_SHARING_STRATEGY.POSITIONAL
@@ -229,7 +230,7 @@ def test_the_compute_unit(tmp_path: Path) -> None:
 
 
 def test_what_core_ml_says_of_a_failure(tmp_path: Path) -> None:
-    """CML-18: its text is in the log; an exception is an error, too."""
+    """CML-18: the text of Core ML's error is in the log; an exception becomes an error, too."""
     x = torch.randn(2, 4)
     device = device_of(torch.nn.Linear(4, 3), (x,), tmp_path)
     calls = [("forward", [x])]

@@ -88,7 +88,7 @@ def test_damaged_payloads(tmp_path: Path, kind: str) -> None:
     assert words in device.stderr
     after = {path for path in tmp_path.rglob("*") if device.cache not in path.parents and path.is_file()}
     assert {path.name.rstrip("0123456789") for path in after - before} <= {"script", "calls.log", "input"}
-    if kind != "unknown-input":  # which is compiled before it is loaded
+    if kind != "unknown-input":  # the model compiles, and its inputs are found wrong when it is loaded
         assert not any(device.cache.rglob("*"))
 
 

@@ -65,7 +65,7 @@ def test_files_that_are_no_programs(tmp_path: Path, content: bytes | None, words
 
 
 def test_inspect_lists_and_writes_the_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """CML-19: `sdk inspect` names them; with --models it writes them and names their operations."""
+    """CML-19: `sdk inspect` names the packages; with --models it writes them and names their operations."""
     model = torch.nn.Linear(4, 3).eval()
     lowered = lower(model, (torch.randn(2, 4),), FP32)
     (tmp_path / "m.pte").write_bytes(lowered.manager.to_executorch().buffer)

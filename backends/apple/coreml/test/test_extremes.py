@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of the smallest and the largest numbers, where coremltools' converters add constants or overflow."""
+"""Functions at very small and very large values, where coremltools' converters add constants or overflow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_float32(name: str) -> None:
 
 @pytest.mark.parametrize("precision", [FP32, FP16], ids=["float32", "float16"])
 def test_angles(precision: object) -> None:
-    """On the axes, at the origin and at infinity."""
+    """atan2 gives eager's angles for points on the axes, at the origin and at infinity."""
     numbers = torch.tensor([0.0, -0.0, 1.0, -1.0, torch.inf, -torch.inf, torch.nan, 2.5, -300.0])
     y, x = numbers[:, None].clone(), numbers
     lowered = lower(Call(torch.atan2), (y, x), precision)
@@ -69,7 +69,7 @@ def test_logcumsumexp_of_large_elements() -> None:
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_places_in_the_whole_tensor(name: str) -> None:
-    """The positions of the extremes without a dimension are those in the whole tensor; coremltools would use the last
+    """argmax and argmin without a dimension return an index in the flattened tensor; coremltools would use the last
     dimension."""
     torch.manual_seed(0)
     function, x = getattr(torch, name), torch.randn(3, 33)

@@ -32,7 +32,7 @@ def test_running_statistics_count(rank: int, affine: bool, tracked: bool) -> Non
 
 @pytest.mark.parametrize("decompose", [False, True])
 def test_results_that_nothing_reads_may_be_empty(decompose: bool) -> None:
-    """An inference batch norm, the decomposed one that to_edge makes included."""
+    """A batch norm for inference has results that nothing reads, also in the form to which to_edge decomposes it."""
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.ReLU()).eval()
     model[0].running_mean, model[0].running_var = torch.randn(4), torch.rand(4) + 0.5
     inputs = (torch.randn(3, 4),)

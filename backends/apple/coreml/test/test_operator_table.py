@@ -11,8 +11,8 @@ from sdk.backends.apple.coreml.compiler.operators import _UNLISTED, OPERATORS
 
 
 def test_the_table_has_the_operators_that_coremltools_converts() -> None:
-    """The table has all operators that backends list, except those that Core ML does not get, or gets only as a
-    whole."""
+    """Core ML's table has the operators of all backends' tables that coremltools converts, except those in
+    `_UNLISTED`."""
     torch_ops.register()
     tables = [backend.find("operators") for backend in registry.backends().values() if backend.operators]
     names = {name for table in tables for name in table if name.startswith(("aten.", "quantized_decomposed."))}

@@ -38,7 +38,8 @@ def model():
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
-    """CML-01: it also says that this is not Apple's arithmetic. The operator that stays outside is computed, too."""
+    """CML-01: the command also reports that the interpreter does not use Apple's arithmetic. The operator that stays
+    outside is computed, too."""
     (tmp_path / "m.py").write_text(MODEL)
     command = ["-m", "sdk.export", "m.py:model", "--input", "2x16:float32", "--backend", "coreml"]
     done = forked.run(*command, cwd=tmp_path)

@@ -148,7 +148,7 @@ def test_states() -> None:
 
 
 def test_states_are_float16_in_any_precision() -> None:
-    """CML-04, CML-09: the receipt says so at FLOAT32, too; buffers outside stay float32."""
+    """CML-04, CML-09: the receipt names float16 states at FLOAT32, too; buffers outside stay float32."""
     x = torch.ones(1, 4)
 
     def lost(**options: Any) -> str:
@@ -165,7 +165,8 @@ def test_states_are_float16_in_any_precision() -> None:
     ids=["does-not-start-at-zero", "integers", "iOS17"],
 )
 def test_buffers_that_cannot_be_states(model: torch.nn.Module, target: Any) -> None:
-    """Such buffers stay outside, with their values."""
+    """Buffers that do not start at zero or are not floats stay outside, as do all buffers below iOS 18; they keep
+    their values."""
     x = torch.ones(1, 4)
     start = float(model.total[0, 0])
     lowered = lower(model, (x,), target=target)
@@ -199,7 +200,7 @@ def test_the_compute_precision() -> None:
 
 @pytest.mark.parametrize("target", [ct.target.iOS16, ct.target.iOS17, ct.target.iOS18])
 def test_the_deployment_target(target: Any) -> None:
-    """CML-08, CML-13: the given one, or the least that the operators need."""
+    """CML-08, CML-13: the model has the given deployment target."""
     lowered = lower(torch.nn.Linear(4, 4), (torch.randn(2, 4),), target=target)
     (program,) = lowered.programs.values()
     assert program.model.spec.specificationVersion == target.value
@@ -269,7 +270,7 @@ def test_wrong_enumerated_shapes(shapes: Any, words: str) -> None:
 
 
 def test_dynamic_shapes_become_ranges() -> None:
-    """CML-11: with the bounds of the program, which the interpreter checks."""
+    """CML-11: the ranges have the bounds of the program, and the interpreter refuses sizes beyond them."""
     n = Dim("n", min=2, max=7)
     lowered = lower(torch.nn.Linear(4, 3), (torch.randn(5, 4),), dynamic_shapes=({0: n},))
     (program,) = lowered.programs.values()

@@ -102,7 +102,7 @@ def test_codebooks(bits: int, block: list[int]) -> None:
 
 
 def test_codebooks_for_an_old_target() -> None:
-    """CML-17: below iOS 18 they stay outside, with the reason."""
+    """CML-17: below iOS 18, operators with codebooks stay outside, and the error names the reason."""
     model, tokens = _compressed(CodebookWeightOnlyConfig(dtype=torch.uint3, block_size=[16, -1]), False)
     with pytest.raises(ValueError, match="codebooks need the deployment target iOS18"):
         lower(model, (tokens,), FP32, ct.target.iOS17, lower_full_graph=True)
@@ -170,6 +170,6 @@ def test_quantising_again(after: Parameters, reshapes: bool) -> None:
 
 @pytest.mark.parametrize("after", [(0.0625, 0, torch.int8), (0.0625, 0, torch.uint8)], ids=["int8", "uint8"])
 def test_quantising_again_saturates(after: Parameters) -> None:
-    """Negative numbers of int8 are 0 in uint8 of the same scale and zero point."""
+    """Requantising int8 as uint8 with the same scale and zero point saturates negative values to 0."""
     model, x = Requantized((0.0625, 0, torch.int8), after, False).eval(), torch.linspace(-4, 4, 16).reshape(4, 4)
     assert difference(lower(model, (x,), FP32, ct.target.iOS17).run(x), model(x)) < 1e-6

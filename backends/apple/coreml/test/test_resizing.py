@@ -25,7 +25,8 @@ class Resize(torch.nn.Module):
 @pytest.mark.parametrize("align_corners", [True, False])
 @pytest.mark.parametrize("size", [(16, 17), (4, 5), (16, 18), (1, 1)], ids=str)
 def test_sizes(size: tuple[int, int], align_corners: bool) -> None:
-    """A scale that is 0.0001 / 8 too large would be wrong in the fifth digit."""
+    """Core ML resizes by the exact scale: one that is too large by 0.0001 / 8 would change the fifth digit of
+    results."""
     torch.manual_seed(0)
     model, x = Resize(size=size, align_corners=align_corners), torch.randn(1, 3, 8, 9)
     lowered = lower(model, (x,), FP32)

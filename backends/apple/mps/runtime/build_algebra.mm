@@ -149,7 +149,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphPooling2DOpDescriptor* pooling_of(const Window&
   return descriptor;
 }
 
-/// Maxima, and their places in a plane, which MPSGraph counts in int32.
+/// Maxima, and their indices in a plane, which are int32 in MPSGraph.
 EXECUTORCH_MPS_AVAILABLE Tensors build_max_pool(const Call& call) {
   MPSGraphPooling2DOpDescriptor* const descriptor = pooling_of(Window::of_pooling(call.node));
   [descriptor setReturnIndicesMode:MPSGraphPoolingReturnIndicesGlobalFlatten2D];

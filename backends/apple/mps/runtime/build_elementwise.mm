@@ -19,7 +19,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* add(MPSGraph* graph, MPSGraphTensor* a,
   return [graph additionWithPrimaryTensor:a secondaryTensor:b name:nil];
 }
 
-/// The smaller of two tensors. NaN is the result where one is.
+/// The elementwise minimum of two tensors; NaN where either is NaN.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* minimum(MPSGraph* graph, MPSGraphTensor* a, MPSGraphTensor* b, DataType type) {
   return is_float(type) ? [graph minimumWithNaNPropagationWithPrimaryTensor:a secondaryTensor:b name:nil]
                         : [graph minimumWithPrimaryTensor:a secondaryTensor:b name:nil];
@@ -31,7 +31,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* maximum(MPSGraph* graph, MPSGraphTensor
 }
 
 /// Clamps to two bounds, which may be infinite. If they cross, the upper bound is the result, as in PyTorch; MPSGraph
-/// does not say so of its clamp.
+/// does not document this for its clamp.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* clamp(const Call& call, double low, double high) {
   const DataType type = call.types[0]->type;
   MPSGraphTensor* x = call.operands[0];

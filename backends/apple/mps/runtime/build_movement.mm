@@ -130,7 +130,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_padding(const Call& call) {
                           name:nil];
 }
 
-/// The numbers of a range are computed here, because their count is known and float32 has not all integers.
+/// The numbers of a range are computed here, because their count is known and float32 cannot represent all integers.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_range(const Call& call) {
   const bool whole = !is_float(call.results[0].type);
   const auto count = static_cast<size_t>(call.results[0].sizes[0]);

@@ -20,14 +20,14 @@ Error damaged(const char* what) {
 
 namespace {
 
-/// Says which part of a graph refers to a value that is not there.
+/// Logs which part of a graph refers to a value that does not exist or is not computed yet.
 Error wrong_id(const char* where, int32_t id, size_t count) {
   ET_LOG(Error, "MPS: %s has the id %d; the payload has %zu values, and reads those that are known", where, id, count);
   return damaged("an id is wrong");
 }
 
-/// Whether a form allows an operand to be absent: one marked O, or an element of the list P. A form has at most one
-/// list.
+/// Whether a form allows an operand to be absent, which it does for operands marked O and for elements of the list P. A
+/// form has at most one list.
 bool may_be_absent(const char* form, size_t operand, size_t operands) {
   std::string letters;
   for (; *form != '\0'; ++form) {

@@ -50,7 +50,7 @@ std::string infer_unary(const Node& node, const Type& x, std::vector<Type>& resu
                  ? ""
                  : "the dimension " + std::to_string(node.integers[0]) + " is not one of " + text_of(x.sizes);
     default:
-      // Functions of floats, which integers are converted to.
+      // Functions of floats; integers are converted to floats.
       results = {{is_float(x.type) ? x.type : DataType::Float32, x.sizes}};
       return "";
   }

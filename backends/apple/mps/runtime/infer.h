@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which dtypes and sizes nodes compute. MPSGraph ends the process where operands do not fit an operation: graphs are
-// checked here before it sees them.
+// Which dtypes and sizes nodes compute. MPSGraph ends the process if operands do not fit an operation, so graphs are
+// checked here before it gets them.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ constexpr int64_t kMostElements = int64_t{1} << 31;
 /// The sizes of a shape that a node lists; {1} for an empty list. Returns what is wrong, or "".
 std::string listed(const Sizes& list, Sizes& sizes);
 
-/// The numbers of convolutions and poolings by name.
+/// The parameters of convolutions and poolings.
 struct Window {
   int64_t kernel_y, kernel_x, stride_y, stride_x, dilation_y, dilation_x;
   int64_t left, right, top, bottom;
@@ -48,12 +48,12 @@ struct Window {
   bool ceil_mode = false, count_include_pad = true;
   int64_t divisor_override = 0;
 
-  /// The window of a node with these fields. A convolution's kernel is that of `weight`, OIHW or OIL.
+  /// Reads the fields of a node. A convolution's kernel size follows from `weight`, in OIHW or OIL.
   static Window of_convolution(const Node& node, const Sizes& weight);
   static Window of_pooling(const Node& node);
 };
 
-/// The number of an arange's elements; -1 if there is no such range.
+/// The number of elements of an arange; -1 if the bounds and the step do not form a range.
 int64_t count_of_range(const Node& node);
 
 }  // namespace mps

@@ -27,7 +27,7 @@ constexpr int64_t kMostElements = int64_t{1} << 31;
 /// MPSGraph has tensors of this rank at most.
 constexpr size_t kMostDimensions = 16;
 
-/// The place of a field in a table's vtable, by its number.
+/// The offset of a field in a table's vtable, by its number.
 constexpr uint16_t slot(size_t field) {
   return static_cast<uint16_t>(4 + 2 * field);
 }
@@ -80,7 +80,7 @@ class GraphReader {
         constants_(constants),
         constants_size_(constants_size),
         verifier_(copy, size, 8, 1 << 22),
-        // Parts of a graph may be shared; nothing that an exporter writes has more numbers than bytes.
+        // A damaged graph may refer to one list many times, up to this limit. Exporters write fewer numbers than bytes.
         numbers_left_(size) {}
 
   Error read(Graph& graph);

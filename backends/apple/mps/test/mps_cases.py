@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 SHAPES = [(5,), (2, 3, 7), (1, 32, 56, 56), (8, 197, 64)]
-"""Small ones, an image of MobileNet and the tokens of a vision transformer."""
+"""Two small shapes, an image of MobileNet and the tokens of a vision transformer."""
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     same: bool = True
-    """Whether the original writes the same nodes for it. Ours differ where the original's would be wrong, and where
+    """Whether the original writes the same nodes for the call. Our nodes differ if the original's would be wrong, or if
     numbers are converted."""
     original: bool = True
     """Whether the original writes a payload that has PyTorch's meaning."""

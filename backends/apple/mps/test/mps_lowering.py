@@ -55,7 +55,7 @@ def lower(
 
 
 def reference(manager: EdgeProgramManager, folder: Path) -> ReferenceProgram:
-    """The program of a lowered model, by way of its `.pte`."""
+    """The program of a lowered model, after its `.pte` was written and read back."""
     file = folder / "model.pte"
     file.write_bytes(manager.to_executorch().buffer)
     return ReferenceProgram(file)

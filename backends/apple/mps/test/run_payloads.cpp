@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens payloads and runs each once or more, for test_mps_delegate.py. A line of the script names a payload, the prefix
-// of its outputs' files, and the files of its inputs: those of one call after those of another. Prints an error for
-// each line.
+// of its outputs' files, and the files of its inputs: all inputs of the first call, then all of the second, and so on.
+// Prints an error for each line.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

@@ -43,7 +43,7 @@ class Delegate:
         self._graphs: list[MPSGraph | None] = []
 
     def add(self, payload: bytes, inputs: Sequence[torch.Tensor] = (), graph: bool = True) -> None:
-        """A payload with the inputs of one call, or of several in sequence."""
+        """Adds a payload, with the inputs of one call, or of several calls in sequence."""
         number = len(self._lines)
         file = self.folder / f"{number}.payload"
         file.write_bytes(payload)
@@ -55,7 +55,7 @@ class Delegate:
         self._graphs.append(read_mps_graph(payload)[0] if graph else None)
 
     def run(self, **environment: str) -> list[str]:
-        """The errors by payload."""
+        """Opens and runs all payloads in one process. Returns the error of each."""
         script = self.folder / "script"
         script.write_text("".join(line + "\n" for line in self._lines))
         done = subprocess.run(
@@ -166,7 +166,7 @@ def test_a_model(name: str, use_fp16: bool, delegate: Delegate) -> None:
 
 
 def test_the_calls_of_a_convolution(delegate: Delegate) -> None:
-    """MPSGraph gets each number of a node in the right place; all numbers are different."""
+    """Each field of a node reaches MPSGraph as the right parameter; the values of all fields differ."""
     x, weight = floats(1, 4, 29, 31), floats(6, 2, 3, 5, seed=1)
     rest = ([2, 3], [1, 4], [2, 1], False, [0, 0], 2)
     depthwise = (floats(6, 1, 3, 5, seed=1), None, [2, 3], [1, 4], [2, 1], False, [0, 0], 6)
@@ -250,7 +250,7 @@ def test_from_a_program_to_its_outputs(use_fp16: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 def test_a_bundled_program(use_fp16: bool, tmp_path: Path) -> None:
-    """MPS-04: the runner verifies the program's own test case, and says so."""
+    """MPS-04: the runner verifies the program's own test case and prints the result."""
     model, x = _Perceptron().eval(), floats(4, 12)
     manager = lower(model, (x,), use_fp16).to_executorch()
     case = MethodTestSuite("forward", [MethodTestCase([x], [model(x).detach()])])

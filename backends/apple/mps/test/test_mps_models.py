@@ -73,7 +73,7 @@ def _minilm() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("make", [_mobilenet, _minilm], ids=["mobilenet_v2", "minilm"])
 def test_models_of_full_size(make: Any, use_fp16: bool, tmp_path: Path) -> None:
-    """Nothing stays outside."""
+    """Models of full size are delegated completely, and give eager's results."""
     model, inputs = make()
     with torch.no_grad():
         expected = _tensors(model(*inputs))

@@ -76,8 +76,8 @@ def test_copies_and_conversions_of_the_edge_dialect(use_fp16: bool, tmp_path) ->
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
-    """The weights take half a byte each; the quantisation of activations is dropped, which is closer to the float model
-    than the quantised model is."""
+    """The weights take half a byte each; activations are not quantised, so the results are closer to the float model's
+    than those of the quantised model."""
     import torch.ao.quantization.fx._decomposed
 
     model, x = QuantizedLinear(dynamic), floats(5, 64)
@@ -114,7 +114,8 @@ def test_quantised_linear_layers_in_float32(shape: tuple[int, ...], tmp_path) ->
 
 
 class _QuantizedActivations(torch.nn.Module):
-    """Quantised activations of a linear layer with float weights, or that something else reads, too."""
+    """Quantised activations of a linear layer whose weights are floats, or quantised activations that other operators
+    read, too."""
 
     def __init__(self, also_read: bool) -> None:
         super().__init__()

@@ -49,7 +49,8 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
-    """The command also says that this is not Apple's arithmetic, and computes the operator that stays outside."""
+    """The command also reports that the interpreter does not use Apple's arithmetic. The operator that stays outside is
+    computed, too."""
     (tmp_path / "m.py").write_text(MODEL)
     done = run(tmp_path, "sdk.export", "m.py:gram", "--input", "2x16:float32", "--backend", "mps")
     text = " ".join((done.stdout + done.stderr).split())
@@ -83,8 +84,8 @@ def test_the_example_writes_bundled_programs(tmp_path: Path) -> None:
 
 
 def test_the_example_compares_with_pytorch(example: Callable[..., str], tmp_path: Path) -> None:
-    """The example says that the interpreter computes. ETR-08: `--generate_etrecord` writes an ETRecord of the
-    program."""
+    """The example reports that the interpreter, which does not use Apple's arithmetic, computed the results. ETR-08:
+    `--generate_etrecord` writes an ETRecord of the program."""
     text = example("--model_name=add_mul", "--no-use_fp16", "--check_correctness", "--generate_etrecord")
     assert "not Apple's arithmetic" in text
     assert "PyTorch forward pass for add_mul_mps are matching!" in text
@@ -95,7 +96,7 @@ def test_the_example_compares_with_pytorch(example: Callable[..., str], tmp_path
 
 
 def test_the_example_lowers_whole_programs(example: Callable[..., str], tmp_path: Path) -> None:
-    """MPS-03: the example uses the partitioner unless it is told not to; an operator that MPS lacks is then an
+    """MPS-03: the example uses the partitioner by default; without it, an operator that MPS lacks is an
     error."""
     example("-m", "softmax", "--no-use_partitioner", "--use_fp16", "-c")
     assert (tmp_path / "softmax_mps_float16.pte").exists()

@@ -114,7 +114,7 @@ def test_copies_alone_are_not_worth_a_delegate() -> None:
 
 
 class _Positions(torch.nn.Module):
-    """Positions that are gathered from buffers, as in models of language, and sums of a weight."""
+    """Indices that are gathered from buffers, as in language models, and sums of a weight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class Cache(torch.nn.Module):
 
 
 def test_buffers_that_the_model_changes_keep_their_values(tmp_path: Path) -> None:
-    """Such buffers are inputs and outputs of the delegate."""
+    """Buffers that the model changes are inputs and outputs of the delegate."""
     model = Cache()
     program = reference(lower(Cache(), (floats(1, 4), torch.tensor([0]))), tmp_path)
     for position in (0, 3, 3):

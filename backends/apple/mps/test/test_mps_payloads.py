@@ -48,7 +48,7 @@ def with_constant() -> bytes:
 
 
 def test_the_header() -> None:
-    """Zeros, MP00, and the offset and the size of the constants, which begin at a multiple of 16."""
+    """The header has zeros, MP00, and the offset and the size of the constants, which begin at a multiple of 16."""
     payload = with_constant()
     zeros, magic, offset, size = struct.unpack_from("<I4sQQ", payload)
     assert (zeros, magic, offset % 16, size) == (0, b"MP00", 0, 16)

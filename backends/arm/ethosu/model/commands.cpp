@@ -104,7 +104,7 @@ Error Activation::make(const Machine& machine, const FeatureMap& output, Activat
   ET_CHECK_OR_RETURN_ERROR(function == 0 || is_table, NotSupported,
                            "the activation function %u is not computed here: Vela uses tables instead",
                            static_cast<unsigned>(function));
-  // Numbers of 32 bits have no range, because the registers have 16 bits.
+  // int32 results are not clamped to a range, because the registers of the range have 16 bits.
   activation.least_ = output.least();
   activation.most_ = output.most();
   if (output.element_size < 4 || is_table) {

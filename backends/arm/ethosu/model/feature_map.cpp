@@ -81,8 +81,8 @@ int64_t FeatureMap::offset(int32_t y, int32_t x, int32_t channel) const {
   return base + row * stride_y + column * step + depth;
 }
 
-/// An offset is linear in each coordinate within a tile and, for bricks, within them: the corners of these are the
-/// extremes.
+/// Within a tile, and within a brick if there are bricks, the offset is linear in each coordinate. So only the corners
+/// need to be checked: the extreme offsets are there.
 Error FeatureMap::check(const Regions& regions, const Tensor& tensor) const {
   ET_CHECK_OR_RETURN_ERROR(region < regions.size() && regions[region].data != nullptr, InvalidProgram,
                            "a command uses region %u, which does not exist", static_cast<unsigned>(region));

@@ -18,19 +18,19 @@ namespace ethosu {
 /// "copy".
 using CommandObserver = std::function<void(const char* name)>;
 
-/// The steps of a run unless its caller says otherwise: products, elements of feature maps, and bytes of copies. 17
-/// thousand million take about a minute; a MobileNetV2 needs 0.4.
+/// The default limit of a run's steps: products, elements of feature maps, and bytes of copies. 17e9 steps take about a
+/// minute; MobileNetV2 needs 0.4e9.
 constexpr uint64_t kMostWork = uint64_t{1} << 34;
 
-/// Whether an Ethos-U55 or U65 with so many products per cycle exists, which this model computes. `npu` is 55, 65
-/// or 85.
+/// Whether this model computes the NPU with `macs` products per cycle: the configurations of the Ethos-U55 and U65.
+/// `npu` is 55, 65 or 85.
 bool is_modelled(uint32_t npu, uint32_t macs);
 
 /// Computes what an Ethos-U55 or Ethos-U65 computes with a command stream, to the last bit. It is a model for desktops
-/// and tests: slow, in one thread, and it knows no cycles.
+/// and tests: slow, in one thread, and without a count of cycles.
 ///
 /// `commands` begins with `COP1`: a header for Arm's driver, with the NPU's configuration, and the stream itself.
-/// Offsets of commands are those in `regions`. Nothing outside of them is read or written. InvalidProgram, after a log
+/// Commands name offsets in `regions`; nothing outside of these is read or written. InvalidProgram, after a log
 /// line, for commands that are damaged; NotSupported for an Ethos-U85 and for functions that Vela does not emit;
 /// OutOfResources for commands that need more than `most_work` steps; MemoryAllocationFailed.
 runtime::Error run_command_stream(runtime::Span<const uint8_t> commands, const Regions& regions,

@@ -115,7 +115,7 @@ class Registers final {
 
   uint16_t operator[](Parameter code) const { return parameters_[static_cast<uint16_t>(code) - kFirst]; }
   int16_t signed_value(Parameter code) const { return static_cast<int16_t>((*this)[code]); }
-  /// A size, which registers hold less one.
+  /// A size; the register holds the size minus one.
   int32_t size(Parameter code) const { return (*this)[code] + 1; }
 
   uint32_t low(Address code) const { return addresses_[static_cast<uint16_t>(code)].low; }

@@ -17,7 +17,7 @@ struct WeightLayout {
   int32_t output_channels;
   int32_t height;
   int32_t width;
-  int32_t input_channels;  // 1 where the convolution is depthwise
+  int32_t input_channels;  // 1 if the convolution is depthwise
   bool is_depthwise;
   bool part_kernel_first;
   int32_t dilation_y;
@@ -32,9 +32,9 @@ struct WeightLayout {
 /// Decodes the first `count` weights of a compressed stream: 9 bits with sign. InvalidProgram if it is damaged or ends
 /// before.
 ///
-/// The stream is one of slices. A slice has a header and two interleaved sequences in a Golomb-Rice code: numbers of
-/// weights, which a palette or an offset makes values, and the numbers of zeros between them. The format is that of the
-/// decoder mlw_codec of the package ethos-u-vela.
+/// The stream consists of slices. A slice has a header and two interleaved sequences in a Golomb-Rice code: indices of
+/// weights, which a palette or an offset maps to values, and the numbers of zeros between them. The format is that of
+/// the decoder mlw_codec of the package ethos-u-vela.
 runtime::Result<std::vector<int16_t>> decode_weights(const uint8_t* data, size_t size, size_t count);
 
 /// The number of weights in the streams of core `core`, with those that only fill blocks.

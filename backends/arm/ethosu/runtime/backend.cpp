@@ -43,7 +43,7 @@ bool has_driver() {
 #endif
 }
 
-/// The description that the driver gives of itself; Arm's driver gives none.
+/// The driver's description; empty for Arm's driver, which does not define one.
 const executorch_ethos_u_driver_description& description() {
 #if defined(__ELF__)
   static const executorch_ethos_u_driver_description nothing = {};
@@ -59,7 +59,7 @@ bool runs(const Payload& payload) {
   return runs_it == nullptr || runs_it(payload.npu, payload.macs);
 }
 
-/// Whether the tensor, in the order in which it lies in memory, has the shape of the edge. Vela joins dimensions and
+/// Whether the tensor, with its dimensions in memory order, has the shape of the edge. Vela joins dimensions and
 /// adds some of 1: the bounds between the dimensions of one shape must be among those of the other.
 bool has_shape(const Tensor& tensor, const Edge& edge) {
   const auto rank = static_cast<size_t>(tensor.dim());
@@ -83,9 +83,9 @@ Error check_edge(const Argument& argument, const EValue& value, const Edge& edge
   const bool fits = runtime::isIntegralType(tensor.scalar_type(), /*includeBool=*/true) &&
                     static_cast<int64_t>(tensor.element_size()) == edge.element_size;
   ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, fits,
-                                          edge.element_size == 1   ? "integers of 8 bits"
-                                          : edge.element_size == 2 ? "integers of 16 bits"
-                                                                   : "integers of 32 bits"));
+                                          edge.element_size == 1   ? "8-bit integers"
+                                          : edge.element_size == 2 ? "16-bit integers"
+                                                                   : "32-bit integers"));
   return check_shape(argument, tensor, has_shape(tensor, edge), [&edge] {
     return runtime::tensor_shape_to_c_string(Span<const int32_t>(edge.dimensions, Edge::kDimensions));
   });

@@ -14,7 +14,7 @@ namespace backends {
 namespace ethosu {
 
 /// Logs an event for each command of a run. Its identifier is the number of the command, its metadata the kind. The
-/// time is that of the payload's cycles, after the start of the run; without them, that which the driver took.
+/// time is that of the payload's cycles, after the start of the run; without them, the time that the driver took.
 class CommandLog final : private executorch_ethos_u_observer {
  public:
   /// `tracer` may be null: then there is nothing to log.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The words of a command stream. The first one is `COP1`. Each of the next begins an action of the driver: the one that
- * configures the NPU is followed by two words of parameters, the one that runs commands by the commands.
+ * The words of a command stream. The first one is `COP1`. Actions of the driver follow, each of which begins with one
+ * word: the configuration of the NPU has two more words of parameters, and the run of commands has the commands.
  */
 #pragma once
 

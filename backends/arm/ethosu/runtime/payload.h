@@ -21,7 +21,7 @@ struct Edge {
   int32_t region;
 };
 
-/// A payload's edges, which are read where they are used. Nine integers of 32 bits each, little-endian: six dimensions,
+/// A payload's edges, which are read where they are used. Nine little-endian int32 for each edge: six dimensions,
 /// the bytes of an element, the offset, the region.
 class Edges final {
  public:
@@ -36,7 +36,7 @@ class Edges final {
 };
 
 /// How long the commands take: a clock in Hz, and the cycles of each command that computes or copies. Read where they
-/// are used: integers of 32 bits each, little-endian.
+/// are used: little-endian uint32.
 class Cycles final {
  public:
   Cycles() = default;

@@ -28,7 +28,7 @@ class DelegateFixture : public ::testing::Test {
   }
   void TearDown() override { unload(); }
 
-  /// At an address of that remainder by 16.
+  /// Loads a copy of the payload whose address is `remainder` modulo 16.
   runtime::Error load(const Bytes& payload, size_t remainder = 0) {
     unload();
     // Ends at the end of its allocation, so that a sanitizer reports reads beyond it.

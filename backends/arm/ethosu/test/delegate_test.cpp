@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The delegate over a driver that records what it gets, and fails where a test says so.
+// The delegate over a driver that records its arguments, and fails if a test requests it.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -119,7 +119,7 @@ TEST_F(EthosUDelegateTest, ADriverThatFailsIsAnError) {
   EXPECT_EQ(run({input_, output_}), Error::Ok);
 }
 
-/// Products are the exponent in the low 4 bits of the configuration, the high ones say which NPU.
+/// The low 4 bits of the configuration are log2 of the products per cycle; the high 4 bits are the NPU.
 TEST_F(EthosUDelegateTest, ProgramsForAnotherNpuAreRefusedWhenTheyAreLoaded) {
   PayloadBuilder builder;
   for (const uint32_t npu : {0U, 1U, 2U}) {
@@ -167,7 +167,7 @@ TEST_F(EthosUDelegateTest, ArgumentsAreThoseOfThePayload) {
   EXPECT_EQ(run({extension::make_tensor_ptr({2, 3, 4}, std::vector<int16_t>(24)), output_}), Error::InvalidArgument);
   EXPECT_EQ(run({input_, extension::make_tensor_ptr({2}, std::vector<float>(2))}), Error::InvalidArgument);
   EXPECT_EQ(recorded.reserved, 0);
-  // Dimensions of 1 do not count, nor does a bound that the other shape lacks.
+  // Dimensions of 1 are ignored, and adjacent dimensions of one shape may be one dimension of the other.
   EXPECT_EQ(run({bytes({6, 4}), bytes({2, 2, 2})}), Error::Ok);
   EXPECT_EQ(run({bytes({1, 1, 2, 1, 1, 3, 1, 4, 1}), bytes({1, 8})}), Error::Ok);
 }

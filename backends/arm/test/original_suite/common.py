@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the original's tests take from `backends.arm.test.common`."""
+"""The names that the original's tests import from `backends.arm.test.common`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parametrize(
     strict: bool = True,
     flakies: Mapping[str, int] | None = None,
 ) -> Callable[[Any], Any]:
-    """`pytest.mark.parametrize` with the names of the values. What the original expects to fail may pass here."""
+    """`pytest.mark.parametrize` with the names of the values. Cases that the original expects to fail may pass here."""
     made = []
     for name, value in test_data.items():
         marks: list[Any] = []
@@ -35,7 +35,7 @@ def _as_it_is(test: Any) -> Any:
     return test
 
 
-# The model of the NPU takes the place of Arm's simulators.
+# The model of the NPU replaces Arm's simulators.
 XfailIfNoCorstone300 = XfailIfNoCorstone300_u65 = XfailIfNoCorstone320 = _as_it_is
 XfailfNoVKMLEmulationLayer = _as_it_is
 SkipIfNoModelConverter = pytest.mark.skip(reason="VGF has suites of this SDK")
@@ -54,7 +54,7 @@ def get_u85_compile_spec(macs: int = 128) -> EthosUCompileSpec:
 
 
 class StageType:
-    """Names of stages, of which tests read one."""
+    """Names of stages. The tests read only this one."""
 
     RUN_PASSES = "run_passes"
 

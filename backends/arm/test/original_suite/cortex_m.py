@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the original's tests take from `backends.cortex_m.test.tester`. In the place of Arm's simulator, the kernels of
-this machine compute: firmware gives the same bits (tests/baremetal)."""
+"""The names that the original's tests import from `backends.cortex_m.test.tester`. The kernels of this machine replace
+Arm's simulator: firmware gives the same bits (tests/baremetal)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buff
 
 @dataclass
 class McuTestCase:
-    """A model and its inputs, or what makes them."""
+    """A model and its inputs; either may be a function that creates them."""
 
     model: nn.Module
     example_inputs: Any

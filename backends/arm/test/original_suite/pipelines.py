@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the original's tests take from `backends.arm.test.tester.test_pipeline`: the stages of a test, which a test may
-change before it runs them. The numbers of TOSA are the reference model's, those of an Ethos-U55 and U65 the runtime's
-with the model of the NPU; a program for an Ethos-U85 is compiled and not run."""
+"""The original's `backends.arm.test.tester.test_pipeline` for its tests: the stages of a test, which a test may
+change before it runs them. The reference model computes the numbers of TOSA, and the runtime with the model of
+the NPU computes those of an Ethos-U55 and U65; a program for an Ethos-U85 is compiled and not run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _QUANTIZES = [f"torch.ops.quantized_decomposed.{name}_per_tensor.default" for na
 
 
 class Tester:
-    """A model and what each stage made of it. `cur` is the program that checks read."""
+    """A model and the result of each stage. `cur` is the program that checks read."""
 
     def __init__(self, model: nn.Module, inputs: tuple[Any, ...], spec: ArmCompileSpec, dynamic_shapes: Any) -> None:
         self.model, self.inputs, self.compile_spec = model.eval(), inputs, spec

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The settings of the original's tests, which lie beside them as conftest.py: each begins with the same seed."""
+"""The conftest.py of the copied tests: each test begins with the same seed."""
 
 from __future__ import annotations
 

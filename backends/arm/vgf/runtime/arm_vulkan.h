@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The used parts of VK_ARM_tensors and VK_ARM_data_graph, with the layouts and numbers of Vulkan's registry.
-// The headers of most distributions lack them; under names of our own, any headers do.
+// The headers of most distributions lack them; as the names here are our own, any version of the headers works.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ constexpr auto kBindPointDataGraph = static_cast<VkPipelineBindPoint>(1000507000
 constexpr VkQueueFlags kQueueDataGraph = 0x400;
 constexpr uint32_t kTilingLinear = 1;
 constexpr uint64_t kUsageDataGraph = 0x20;
-constexpr uint64_t kFeatureDataGraph = uint64_t{1} << 48;  ///< of a format
+constexpr uint64_t kFeatureDataGraph = uint64_t{1} << 48;  ///< a feature of a format
 constexpr uint32_t kMemoryObject = 0;                      ///< what a bind point of a session takes
 
 struct TensorDescription {
@@ -128,7 +128,7 @@ struct SessionInfo {
   VkPipeline pipeline = VK_NULL_HANDLE;
 };
 
-/// Its tensor is described by what `next` points to.
+/// `next` points to the description of its tensor.
 struct GraphResource {
   VkStructureType type = of_graphs(2);
   const void* next = nullptr;
@@ -137,7 +137,7 @@ struct GraphResource {
   uint32_t element = 0;
 };
 
-/// Its tensor too.
+/// `next` points to the description of its tensor, too.
 struct GraphConstant {
   VkStructureType type = of_graphs(3);
   const void* next = nullptr;

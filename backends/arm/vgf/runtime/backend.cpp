@@ -17,7 +17,7 @@ using namespace extension::delegate::names;
 
 namespace {
 
-/// Graphs whose delegates are gone while their commands may still run, because a wait for them failed.
+/// Graphs of destroyed delegates whose commands may still run, because a wait for them failed.
 class Unsettled final {
  public:
   void keep(std::unique_ptr<Graph> graph) {

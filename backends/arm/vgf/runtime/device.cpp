@@ -216,7 +216,7 @@ Result<std::unique_ptr<Device::Memory>> Device::allocate(const VkMemoryRequireme
     }
   }
   ET_CHECK_OR_RETURN_ERROR(type >= 0, NotSupported, "VGF: the device has no memory of the kind that is needed");
-  // Drivers for CPUs and those that swap would give more than there is.
+  // Drivers for CPUs, and drivers that swap, would allocate more memory than the heap has.
   const uint32_t heap = memory_.memoryTypes[type].heapIndex;
   const uint64_t size = memory_.memoryHeaps[heap].size, free = size - std::min(allocated_[heap].load(), size);
   ET_CHECK_OR_RETURN_ERROR(needs.size <= free, MemoryAllocationFailed,
@@ -240,7 +240,7 @@ Result<std::unique_ptr<Device::Memory>> Device::allocate(const VkMemoryRequireme
 
 Error Device::run(VkCommandBuffer commands, VkFence fence) {
   ET_CHECK_OR_RETURN_ERROR(!is_lost_, Internal, "VGF: the device was lost; load the program again");
-  // Before the submission, where nothing runs yet if it fails.
+  // Done before the submission: if it fails, nothing runs yet.
   ET_CHECK_OK_OR_RETURN_ERROR(check(vk_.ResetFences(device_, 1, &fence), "vkResetFences"));
   auto info = described<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;

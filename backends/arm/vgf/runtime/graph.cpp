@@ -47,7 +47,7 @@ const void* aligned(const Constant& constant, size_t bytes, std::vector<uint64_t
   return copy.data();
 }
 
-/// Whether the tensor has the shape, whose dimensions are in the order in which they lie in memory. A tensor without
+/// Whether the tensor has the shape, whose dimensions are in memory order. A tensor without
 /// dimensions has the shape {1}.
 bool has_shape(const aten::Tensor& tensor, const std::vector<SizesType>& shape) {
   const auto rank = static_cast<size_t>(tensor.dim());

@@ -42,7 +42,7 @@ class Graph final {
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args);
 
-  /// Whether no commands may still run, which use the graph.
+  /// Whether no commands that use the graph can still run.
   bool is_settled() { return device_->settle(); }
   /// For a list of graphs.
   std::unique_ptr<Graph> next;

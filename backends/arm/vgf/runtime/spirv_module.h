@@ -11,8 +11,8 @@ namespace backends {
 namespace vgf {
 
 /**
- * Checks that the module of a segment is a sequence of whole instructions with one graph of the name of its entry
- * point, and that its constants and the bindings of its tensors are those of the segment: drivers need not check this.
+ * Checks that the module of a segment is a sequence of whole instructions, that its only graph has the name of its
+ * entry point, and that it has the segment's constants and bindings of tensors. Drivers need not check this.
  *
  * @returns InvalidProgram (logged) otherwise.
  */

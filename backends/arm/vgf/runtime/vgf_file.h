@@ -67,7 +67,7 @@ struct VgfFile {
 };
 
 /**
- * Reads and checks a whole file. What it returns is consistent: every number of a module, resource or constant exists,
+ * Reads and checks a whole file. The result is consistent: every number of a module, resource or constant exists,
  * constants have the size of their resource, inputs and outputs have their category, and slots are tensors.
  *
  * @param data Must outlive the result, whose constants point into it.

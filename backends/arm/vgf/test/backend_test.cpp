@@ -26,7 +26,7 @@ using Tables = std::vector<flatbuffers::Offset<void>>;
 
 constexpr uint32_t kTensorDescriptor = 1000460000, kFloat = 100;  // a VkDescriptorType and a VkFormat
 
-/// Where a field of a table is in its vtable.
+/// The offset of a field in a table's vtable.
 constexpr flatbuffers::voffset_t field(int number) {
   return static_cast<flatbuffers::voffset_t>(4 + 2 * number);
 }
@@ -199,7 +199,7 @@ TEST_F(VgfBackendTest, EachFailingAllocationIsAnError) {
   fail_every_allocation(payload_);
 }
 
-/// A device that no memory was found for is opened by the next load.
+/// If an allocation fails while a device is opened, the next load opens it.
 TEST_F(VgfBackendTest, EachFailingAllocationWhileADeviceIsOpened) {
   size_t n = 0;
   for (bool met = true; met; ++n) {

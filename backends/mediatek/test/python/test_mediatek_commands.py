@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """MTK-05: and says that this is not MediaTek's arithmetic."""
+    """MTK-05: the command also reports that the interpreter does not use MediaTek's arithmetic."""
     schemes = ([], ["--quantize", "int8"], ["--quantize", "a16w8"])
     check_export_command("mediatek", "NeuropilotBackend", "MediaTek's compiler", tmp_path, capsys, *schemes)
 
 
 def test_the_script_exports_a_public_model(tmp_path: Path) -> None:
-    """MTK-03: into a folder that is named after the model."""
+    """MTK-03: the program is written to a folder that is named after the model."""
     script = ROOT / "examples" / "mediatek" / "shell_scripts" / "export_oss.sh"
     environment = {**os.environ, "PYTHON": sys.executable, "PYTHONWARNINGS": "ignore"}
 

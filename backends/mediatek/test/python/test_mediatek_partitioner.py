@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a module to a program that the interpreter computes: the partitioner, the payload and the door to MediaTek's
+"""From a module to a program that the interpreter computes: the partitioner, the payload and the calls of MediaTek's
 compiler."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def test_a_model_is_one_partition(name: str, tmp_path: Path) -> None:
 
 
 def test_the_header_of_a_payload() -> None:
-    """Version 1, the numbers of inputs and outputs, the size of the network."""
+    """The header has the version 1, the numbers of inputs and outputs, and the size of the network."""
     (payload,) = payloads(lower(Function(lambda a, b: (a + b, a * b)), (torch.ones(3), torch.ones(3))))
     assert struct.unpack_from("<BIII", payload) == (1, 2, 2, len(payload) - 13)
     assert bytes(network_of(payload)) == payload[13:]
@@ -129,7 +129,7 @@ def test_inputs_in_another_order_stay_outside() -> None:
 
 
 def test_without_the_compiler_it_says_what_to_install() -> None:
-    """MTK-02: one sentence with the packages, and how to export without them."""
+    """MTK-02: the error is one sentence that names the packages and says how to export without them."""
     assert COMPILER.missing() == ["mtk_converter", "mtk_neuron"]
     with pytest.raises(
         CompilerNotInstalledError, match=r"no module mtk_converter and no module mtk_neuron. Install"
@@ -259,6 +259,6 @@ def test_a_quantized_model_is_computed_in_integers(tmp_path: Path) -> None:
     program = ReferenceProgram(written(manager, tmp_path))
     (delegate,) = program._methods["forward"]._delegates
     in_floats = [call.name for call, rule in zip(delegate.graph.calls, delegate._rules, strict=True) if rule is None]
-    # The average is not annotated, so that it and its reader have floats.
+    # The average is not annotated, so it computes floats, and so does the layer that reads it.
     assert in_floats == ["quantize", "aten.mean.dim", "aten.linear.default", "dequantize"]
     assert snr(model(*inputs), program.run_method("forward", inputs)[0]) > 30

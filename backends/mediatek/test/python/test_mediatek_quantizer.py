@@ -29,7 +29,7 @@ LEAST = {Precision.A16W16: 60, Precision.A16W8: 35, Precision.A16W4: 15, Precisi
 @pytest.mark.parametrize("precision", Precision)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, precision: Precision, tmp_path: Path) -> None:
-    """MTK-04: at most 1 dB below the model with quantise and dequantise calls in PyTorch."""
+    """MTK-04: the interpreter's signal-to-noise ratio is at most 1 dB below that of the quantised model in PyTorch."""
     model, inputs = model_of(name)
     scheme = quantized(model, inputs, precision)
     expected = model(*inputs)
@@ -41,7 +41,8 @@ def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, precisio
 @pytest.mark.sampled
 @pytest.mark.parametrize("precision", [Precision.A8W8, Precision.A16W8])
 def test_mobilenet_v2(precision: Precision, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MTK-04: the whole net is one partition, as near to float32 as the scheme. Images are small, weights random."""
+    """MTK-04: the whole net is one partition, as near to float32 as the scheme. The images are small, and the weights
+    are random."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[4]))
     model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
     inputs = (torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0)),)
@@ -58,7 +59,7 @@ def test_mobilenet_v2(precision: Precision, tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("precision", Precision)
 def test_the_specifications_of_a_precision(precision: Precision) -> None:
-    """MTK-04: the widths that its name says; symmetric with 16 bits, with zero points otherwise."""
+    """MTK-04: a precision has the bit widths in its name; activations are symmetric with 16 bits, affine otherwise."""
     config = qconfig.get_quant_config(precision, True, False)
     assert config is qconfig.get_quant_config(precision, True, False)
     assert config == getattr(qconfig, f"get_{precision.name.lower()}_quant_config")(True, False)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for MediaTek's adapter, and for Android's hardware buffers: the same C functions, which compute reference
+// Replaces MediaTek's adapter and Android's hardware buffers in tests: the same C functions, which compute reference
 // payloads on the CPU.
 #include <atomic>
 #include <cstddef>

@@ -5,7 +5,7 @@ namespace executorch {
 namespace backends {
 namespace neutron {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char neutron_backend_key[] = "NeutronBackend";
 
 }  // namespace neutron

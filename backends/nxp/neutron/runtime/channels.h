@@ -15,9 +15,9 @@ enum class Place {
   Copy,    ///< in a copy with channels last
 };
 
-/// The memory order of an argument's elements. InvalidArgument (logged) for a tensor whose dim order is neither
-/// contiguous nor, where the network has images, channels last; and for one with channels last and fewer than three
-/// dimensions.
+/// The memory order of an argument's elements. InvalidArgument (logged) unless the tensor's dim order is contiguous
+/// or, for networks with images, channels last. A tensor with channels last and fewer than three dimensions is an
+/// InvalidArgument, too.
 runtime::Error place_of(const char* kind, size_t index, const aten::Tensor& tensor, bool is_last, Place& place);
 
 /// Copies the elements of a contiguous tensor, with its channels last.

@@ -19,11 +19,11 @@ constexpr size_t kAlignment = 16;
 struct Payload {
   size_t inputs = 0;
   size_t outputs = 0;
-  size_t arguments = 0;                     ///< of the delegate that are inputs
+  size_t arguments = 0;                     ///< how many of the delegate's arguments are inputs
   const uint8_t* input_is_last = nullptr;   ///< whether each input has channels last
-  const uint8_t* output_is_last = nullptr;  ///< the same for outputs
-  const uint8_t* argument_of = nullptr;     ///< of each input
-  const uint8_t* output_of = nullptr;       ///< of each output, among the outputs of the delegate
+  const uint8_t* output_is_last = nullptr;  ///< whether each output has channels last
+  const uint8_t* argument_of = nullptr;     ///< the argument that each input is
+  const uint8_t* output_of = nullptr;       ///< the output of the delegate that each output is
   bool is_reference = false;                ///< whether only the stand-in of the tests can run it
   uint32_t scratch_size = 0;                ///< bytes for intermediate results
   uint32_t profile_size = 0;

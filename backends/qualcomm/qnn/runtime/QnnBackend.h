@@ -5,7 +5,7 @@ namespace executorch {
 namespace backends {
 namespace qnn {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char qnn_backend_key[] = "QnnBackend";
 
 /// The environment variable with the path of Qualcomm's library for a processor, or of its folder. Without it, the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The delegate over the stand-in of Qualcomm's libraries (test/stand_in), and what is said where there are none.
+// The delegate over the stand-in of Qualcomm's libraries (test/stand_in), and the error without libraries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,8 +32,8 @@ std::string payload(const std::string& binary, uint64_t signature = 1) {
   return bytes.add_raw(std::string(kHeaderSize - bytes.text().size(), '\0')).add_raw(binary).text();
 }
 
-/// The bytes of option_to_flatbuffer(), without what the runtime does not read: a table whose second field is a table
-/// whose first field is the processor.
+/// The bytes of option_to_flatbuffer(), with only the fields that the runtime reads: a table whose second field is a
+/// table whose first field is the processor.
 std::string options(int32_t processor) {
   Bytes bytes;
   bytes.add<uint32_t>(12);                                                    // the root
@@ -126,7 +126,7 @@ TEST_F(QnnBackendTest, HeadersAreChecked) {
   refused(good.substr(0, good.size() - 1), Error::InvalidProgram, "announces a context binary of");
   refused(good + "x", Error::InvalidProgram, "announces a context binary of");
   refused(payload(""), Error::InvalidProgram, "a context binary of 0 bytes");
-  EXPECT_EQ(calls_(), 0);  // the library saw none of it
+  EXPECT_EQ(calls_(), 0);  // the library was not called
   refused(payload("compiled for another chip"), Error::DelegateInvalidCompatibility,
           "QnnSystemContext_getBinaryInfo failed with the code 5000 while a context binary was read");
 }

@@ -39,7 +39,7 @@ Known& known() {
   return *all;
 }
 
-/// Nothing for what programs do not have.
+/// The dtype of a data type; false if programs do not have it.
 bool find_type(Qnn_DataType_t type, ScalarType& found) {
   switch (type) {
     case QNN_DATATYPE_BOOL_8:
@@ -184,7 +184,7 @@ Error copy_binary(const QnnSystemContext_BinaryInfo_t* info, std::vector<GraphIn
   return Error::NotSupported;
 }
 
-/// What reads a context binary; its description is valid while this exists.
+/// The reader of a context binary, whose description is valid while this object exists.
 class SystemContext final {
  public:
   explicit SystemContext(const SystemInterface& functions) : functions_(functions) {}
@@ -237,7 +237,7 @@ Error Context::load(const ContextBinary& binary, const SystemApi& system) {
   ET_CHECK_OK_OR_RETURN_ERROR(answer(&call, call.backendCreate(nullptr, nullptr, &backend_), "QnnBackend_create",
                                      "the library was started", Error::DelegateInvalidHandle));
   const Qnn_ErrorHandle_t made = call.deviceCreate(nullptr, nullptr, &device_);
-  // Libraries without devices, such as that of x86-64, say so; contexts then have none.
+  // Libraries without devices, such as that of x86-64, return this code; contexts then have no device.
   if (made == QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE) {
     device_ = nullptr;
   } else {

@@ -34,7 +34,7 @@ struct GraphInfo {
   std::vector<TensorInfo> outputs;
 };
 
-/// Whether the library reads a context binary where it is as long as the context exists. Others have copied it then:
+/// Whether the processor's library reads a context binary in place while the context exists. Other libraries copy it:
 /// docs.qualcomm.com, 80-63442-10, lpai_backend_datastructure.
 inline bool keeps_binary(Processor processor) {
   return processor == Processor::Lpai;
@@ -42,8 +42,8 @@ inline bool keeps_binary(Processor processor) {
 
 class Context final {
  public:
-  /// The context of a binary: that of another delegate with the same signature and processor, if one lives and the
-  /// binary is not kept. Errors are logged. Throws std::bad_alloc.
+  /// The context of a binary. Delegates with the same signature and processor share it, unless the library reads the
+  /// binary in place (keeps_binary()). Errors are logged. Throws std::bad_alloc.
   static runtime::Result<std::shared_ptr<const Context>> get(const ContextBinary& binary, Processor processor);
 
   explicit Context(const Api& api) : api_(api) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the compile specs of a program say to the runtime.
+// The runtime's options in the compile specs of a program.
 #pragma once
 
 #include <executorch/runtime/backend/interface.h>
@@ -9,15 +9,15 @@ namespace executorch {
 namespace backends {
 namespace qnn {
 
-/// By the numbers of the options' flatbuffer.
+/// The numbers are those of the options' flatbuffer.
 enum class Processor : int { Gpu = 1, Htp = 2, Lpai = 4 };
 
 struct Options {
   Processor processor = Processor::Htp;
 };
 
-/// The HTP without such a compile spec. InvalidProgram (logged) for bytes that are not options, NotSupported (logged)
-/// for a processor that this backend does not have.
+/// The options in the compile specs; the HTP if they have none. InvalidProgram (logged) for bytes that are not
+/// options, NotSupported (logged) for a processor that this backend does not have.
 runtime::Result<Options> read_options(runtime::ArrayRef<runtime::CompileSpec> specs);
 
 }  // namespace qnn

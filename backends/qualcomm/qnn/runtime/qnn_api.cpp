@@ -23,7 +23,7 @@ using runtime::Result;
 namespace {
 
 constexpr char kRemedy[] =
-    "put the libraries of the Qualcomm AI Engine Direct SDK with which this was built into the app, or its folder into "
+    "put the libraries of this build's Qualcomm AI Engine Direct SDK into the app, or their folder into "
     "LD_LIBRARY_PATH; docs/backends-qnn.md";
 
 constexpr const char* name_of(Processor processor) {
@@ -116,7 +116,7 @@ Error answer(const Interface* functions, Qnn_ErrorHandle_t code, const char* fun
   if (code == QNN_SUCCESS) {
     return Error::Ok;
   }
-  const auto number = static_cast<int>(code & 0xFFFF);  // what is above identifies the place in Qualcomm's library
+  const auto number = static_cast<int>(code & 0xFFFF);  // higher bits identify the location in Qualcomm's library
   const char* message = nullptr;
   if (functions != nullptr && functions->errorGetMessage != nullptr &&
       functions->errorGetMessage(code, &message) == QNN_SUCCESS && message != nullptr) {

@@ -3,10 +3,10 @@
  * @file
  * Qualcomm's C interface, loaded at run time. Nothing is linked.
  *
- * The layout of its structures is that of the headers of the SDK in QNN_SDK_ROOT, with which this library is compiled:
- * Qualcomm's API overview (docs.qualcomm.com, 80-63442-10, api_overview) says that the interface is compatible in its
- * sources, and not in its binary form, so that no copy of the declarations could be right for all releases. The API
- * version of the library is compared with that of the headers.
+ * This library is compiled with the headers of the SDK in QNN_SDK_ROOT, which define the layout of structures. No copy
+ * of the declarations could be right for all releases: Qualcomm's API overview (docs.qualcomm.com, 80-63442-10,
+ * api_overview) says that the interface is compatible in its sources, but not in its binary form. The API version of
+ * the library is compared with that of the headers.
  */
 #pragma once
 
@@ -49,7 +49,7 @@ runtime::Result<const Api*> api(Processor processor);
 runtime::Result<const SystemApi*> system_api();
 
 /// Error::Ok for QNN_SUCCESS. Otherwise logs the function, its code, the library's message for it if there is one, and
-/// the step, and returns MemoryAllocationFailed for the code of that, else `error`. `functions` may be null.
+/// the step, and returns MemoryAllocationFailed for codes of failed allocations, else `error`. `functions` may be null.
 runtime::Error answer(const Interface* functions, Qnn_ErrorHandle_t code, const char* function, const char* step,
                       runtime::Error error);
 

@@ -40,7 +40,7 @@ def test_a_program_gives_the_numbers_of_the_interpreter(scheme: QuantDtype, tmp_
 
 
 def test_a_program_of_floats(tmp_path: Path) -> None:
-    """QNN-06: without the batch normalisation, which the stand-in does not have."""
+    """QNN-06: the model has no batch normalisation, because the stand-in for Qualcomm's libraries lacks it."""
     torch.manual_seed(0)
     model = Convolutional().eval()
     model.first[1] = torch.nn.Identity()
@@ -58,7 +58,7 @@ def test_two_outputs(tmp_path: Path) -> None:
 
 
 def test_a_context_binary_of_another_release(tmp_path: Path) -> None:
-    """The library refuses what is not a context binary for it, with the code and the step."""
+    """The library refuses payloads that are not context binaries for it; the error has the code and the step."""
     model, inputs = model_of("convolutional")
     data = written(lower(quantized(model, inputs), inputs), tmp_path).read_bytes()
     with pytest.raises(RuntimeError, match="QnnSystemContext_getBinaryInfo failed with the code 5000 while a context"):

@@ -17,10 +17,10 @@ class Case(NamedTuple):
     """An operator.
 
     Attributes:
-        model: Calls it.
-        inputs: Of the model.
-        types: Of the calls that Samsung's compiler gets.
-        params: Of the last of these.
+        model: Calls the operator.
+        inputs: The model's inputs.
+        types: The types of the calls that Samsung's compiler gets.
+        params: The parameters of the last of these calls.
     """
 
     model: Callable[[], nn.Module]

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """EXY-02: and says that this is not Samsung's arithmetic."""
+    """EXY-02: the command also reports that the interpreter does not use Samsung's arithmetic."""
     schemes = ([], ["--quantize", "int8"])
     check_export_command("samsung", "EnnBackend", "Samsung's compiler", tmp_path, capsys, *schemes)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a module to a program that the interpreter computes: compile specs, the partitioner, the payload and the door to
-Samsung's compiler."""
+"""From a module to a program that the interpreter computes: compile specs, the partitioner, the payload and the calls
+of Samsung's compiler."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def reasons(function: Any, *inputs: torch.Tensor) -> set[str]:
 
 
 def test_the_compile_spec_of_a_chip() -> None:
-    """EXY-01, EXY-02: the flatbuffer that flatc writes, in any case of the name."""
+    """EXY-01, EXY-02: the compile spec has the bytes that flatc writes, for a name in upper or lower case."""
     spec = gen_samsung_backend_compile_spec("E9955")
     assert spec.key == ENN_COMPILE_OPTION_TITLE == "enn_compile_options"
     assert bytes(spec.value) == bytes.fromhex("10000000 4545544f 0000 0600 0800 0400 06000000 e3260000")
@@ -69,7 +69,7 @@ def test_the_compile_spec_of_a_chip() -> None:
 
 @pytest.mark.parametrize("name", ["E9945", "UNDEFINED_CHIP_V", "", "9955"])
 def test_an_unknown_chip_is_refused(name: str) -> None:
-    """EXY-05: an error with the list of the known ones."""
+    """EXY-05: the error lists the supported chips."""
     with pytest.raises(ValueError, match="expected one of E9955, E9965"):
         gen_samsung_backend_compile_spec(name)
 
@@ -108,7 +108,8 @@ def adaptors(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator(name: str, adaptors: Any, tmp_path: Path) -> None:
-    """EXY-07: each row of the table is delegated; what Samsung's compiler gets, and the numbers of eager."""
+    """EXY-07: each row of the table is delegated and gives eager's numbers; the test also checks the calls that
+    Samsung's compiler gets."""
     case = CASES[name]
     torch.manual_seed(0)
     model = case.model().eval()
@@ -131,7 +132,7 @@ def test_the_table_is_complete() -> None:
 
 
 def test_refusals_are_in_words() -> None:
-    """EXY-07: the conditions of the table, and values that Samsung's graphs cannot represent."""
+    """EXY-07: the refusal has a reason: a condition of the table, or a value that Samsung's graphs cannot represent."""
     functional = torch.nn.functional
     assert reasons(lambda a: torch.cumsum(a, 0), ROWS) == {"Samsung has no such operator"}
     assert reasons(lambda a: a + a, ROWS.double()) == {"a tensor is float64, which Samsung does not have"}
@@ -180,7 +181,7 @@ def test_two_exports_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_without_the_compiler_it_says_what_to_install() -> None:
-    """EXY-01: one sentence with the SDK, and how to export without it."""
+    """EXY-01: the error is one sentence that names the SDK and says how to export without it."""
     assert len(COMPILER.missing()) == 2
     with pytest.raises(CompilerNotInstalledError, match="Samsung's compiler is not installed") as error:
         to_edge_transform_and_lower(export(*model_of("convolutional")), partitioner=[EnnPartitioner()])
@@ -189,7 +190,7 @@ def test_without_the_compiler_it_says_what_to_install() -> None:
 
 
 def test_the_compiler_gets_the_chip(adaptors: Any) -> None:
-    """EXY-02: and `EnnBackend` gives its bytes."""
+    """EXY-02: the compiler gets the compile spec of the chip, and the program contains the bytes that it returns."""
     model, inputs = model_of("convolutional")
     manager = to_edge_transform_and_lower_to_enn(
         model, inputs, compile_specs=[gen_samsung_backend_compile_spec("E9965")]
@@ -219,7 +220,7 @@ def test_a_constant_of_floats_is_quantised(adaptors: Any) -> None:
 
 
 def test_the_example_of_the_page(tmp_path: Path) -> None:
-    """EXY-08: with another model, whose file has the name of the page."""
+    """EXY-08: the page's code runs with another model; the file has the page's name."""
     model, inputs = model_of("convolutional")
     et_program = to_edge_transform_and_lower(
         export(model, inputs), partitioner=[EnnPartitioner([gen_samsung_backend_compile_spec("E9955"), REFERENCE])]

@@ -31,7 +31,7 @@ LEAST = {"convolutional": 40, "vision": 38, "decoder": 24}
 @pytest.mark.parametrize("is_per_channel", [True, False])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, is_per_channel: bool, tmp_path: Path) -> None:
-    """EXY-03: at most 1 dB below the model with quantise and dequantise calls in PyTorch."""
+    """EXY-03: the interpreter's signal-to-noise ratio is at most 1 dB below that of the quantised model in PyTorch."""
     model, inputs = model_of(name)
     scheme = quantized(model, inputs, is_per_channel)
     expected = model(*inputs)
@@ -42,7 +42,8 @@ def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, is_per_c
 
 @pytest.mark.sampled
 def test_mobilenet_v2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """EXY-03: the whole net is one partition, as near to float32 as the scheme. Images are small, weights random."""
+    """EXY-03: the whole net is one partition, as near to float32 as the scheme. The images are small, and the weights
+    are random."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[4]))
     model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
     inputs = (torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0)),)
@@ -121,7 +122,7 @@ def test_activations_are_fused() -> None:
 
 
 def test_a_sigmoid_has_its_range() -> None:
-    """Its range is 0 to 1 for all calibration data."""
+    """The result of a sigmoid has the range 0 to 1, whatever the calibration data are."""
     scheme = quantized(Function(torch.sigmoid), (torch.tensor([-9.0, 0.0, 9.0]),))
     assert scales_of(scheme, "aten.sigmoid.default") == {(1 / 256, -128)}
     torch.testing.assert_close(scheme(torch.tensor([-9.0, 0.0, 9.0])), torch.tensor([0, 0.5, 255 / 256]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for Samsung's library: the same C functions, which compute reference payloads on the CPU.
+// Replaces Samsung's library in tests: the same C functions, which compute reference payloads on the CPU.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * All that the graph executor knows of a GPU: memory, kernels, and sequences of dispatches that are recorded once and
- * submitted many times. gpu/vulkan implements it, and gpu/webgpu in browsers; gpu/device.h has that of the system.
+ * The graph executor's interface to a GPU: memory, kernels, and sequences of dispatches that are recorded once and
+ * submitted many times. gpu/vulkan implements it, and gpu/webgpu in browsers; gpu/device.h chooses one.
  */
 #pragma once
 
@@ -31,14 +31,14 @@ struct Problem {
 
 /// The properties by which kernels are chosen.
 struct Features {
-  std::string name;               ///< of the device and its driver, for messages
-  uint64_t max_buffer_bytes = 0;  ///< that one binding can have
+  std::string name;               ///< the device and its driver, for messages
+  uint64_t max_buffer_bytes = 0;  ///< the limit of one binding
   uint32_t max_threads = 0;       ///< of a workgroup
   uint32_t shared_bytes = 0;      ///< of a workgroup
   std::array<uint32_t, 3> max_groups{};
   bool has_fp16_storage = false;
   bool is_processor = false;  ///< a driver that computes on the CPU, such as lavapipe
-  int64_t least_threads = 1;  ///< that a kernel should have to use the whole GPU
+  int64_t least_threads = 1;  ///< a kernel with fewer does not use the whole GPU
   /// How often the loops of one thread repeat, all together, before the driver may end them without an error.
   int64_t most_iterations = INT64_MAX;
   double ticks_to_ns = 0;  ///< of time stamps; 0 if the device has none
@@ -68,25 +68,25 @@ struct Shader {
   const char* name;
   const void* code;  ///< SPIR-V, at an address for 32-bit numbers; for WebGPU the text of WGSL
   size_t code_bytes;
-  uint8_t num_buffers;  ///< of the bindings 0, 1, ...; the parameters follow
+  uint8_t num_buffers;  ///< they have the bindings 0, 1, ...; the parameters follow
   uint8_t written;      ///< bit i: the shader writes binding i
 };
 
-/// A sequence of copies and dispatches, each of which sees the results of those before it.
+/// A sequence of copies and dispatches; each sees the results of the earlier ones.
 class Sequence {
  public:
   virtual ~Sequence() = default;
-  /// Forgets what was recorded. No submission may be running.
+  /// Clears the recording. No submission may be running.
   virtual runtime::Error begin(bool with_timestamps) = 0;
-  /// Copies `bytes`, a multiple of 4 as the offsets are.
+  /// Copies `bytes` bytes; the number and the offsets are multiples of 4.
   virtual runtime::Error copy(Buffer* from, Buffer* to, uint64_t bytes, uint64_t from_offset = 0,
                               uint64_t to_offset = 0) = 0;
   /**
-   * Adds a dispatch of so many workgroups.
+   * Adds a dispatch of `groups` workgroups.
    *
-   * @param buffers Those of the shader's bindings, in order; null for those that it does not use.
+   * @param buffers The buffers of the shader's bindings, in order; null for a binding that it does not use.
    * @param parameters Copied.
-   * @param tag For whoever reads the time stamps.
+   * @param tag Identifies the dispatch in the time stamps.
    */
   virtual runtime::Error dispatch(const Shader& shader, Kernel* kernel, runtime::Span<Buffer* const> buffers,
                                   const std::array<uint32_t, 3>& groups, runtime::Span<const int32_t> parameters,

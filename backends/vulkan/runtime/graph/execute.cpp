@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One execution of a graph: its arguments, a recording where shapes changed, the submission and the results.
+// One execution of a graph: its arguments, a recording if shapes changed, the submission and the results.
 #include <cinttypes>
 #include <string>
 
@@ -135,7 +135,7 @@ void Graph::log_times(runtime::EventTracer& tracer) {
   size_t number = 0;
   for (const gpu::Sequence::Time& time : times) {
     const std::string name = std::string(time.name) + "_" + std::to_string(number++);
-    // The number leads to the nodes of the model, the metadata has the kernel's name.
+    // Tools find the model's nodes by the number; the metadata has the kernel's name.
     tracer.log_profiling_delegate(nullptr, static_cast<int32_t>(time.tag), time.start_ns, time.end_ns, name.c_str(),
                                   name.size() + 1);
   }

@@ -21,7 +21,7 @@ using runtime::Span;
 
 namespace {
 
-/// Operators that change their arguments; whatever they get belongs to one graph.
+/// Operators that change their arguments, whose memory must then belong to one graph.
 constexpr const char* kMutating[] = {"sdpa_with_kv_cache.default", "update_cache.default",
                                      "llama.update_cache.default", "llama.sdpa_with_kv_cache.default",
                                      "et_vk.adamw_step.default",   "adamw_step.default",

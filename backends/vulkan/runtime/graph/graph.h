@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Runs the graph of a payload. The operators run on the processor once a shape: they check their arguments, compute the
- * shapes of their results and record dispatches. Later executions submit what is recorded.
+ * Runs the graph of a payload. The operators run on the processor once for each shape: they check their arguments,
+ * compute the shapes of their results and record dispatches. Later executions submit the recorded dispatches.
  */
 #pragma once
 

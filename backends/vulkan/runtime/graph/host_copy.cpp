@@ -20,7 +20,7 @@ namespace {
 
 using Half = aten::Half;
 
-/// A number without its fraction; the nearest one where the integer's type does not hold it, and 0 for NaN.
+/// The number without its fraction, limited to the range of the integer's type; 0 for NaN.
 template <typename To>
 To integer_of(double from) {
   // 2^31 and 2^63 are doubles, the largest integers of 64 bits are not.

@@ -93,13 +93,13 @@ class OpContext final {
   int64_t host_element(int arg, int64_t index);
 
   /// The sizes of `result` that the list `arg` has. While the program is loaded for the largest shapes, symbolic inputs
-  /// may be unknown (0, as the original writes them): then its largest sizes.
+  /// may be unknown (0, as the original writes them). Its largest sizes are used instead.
   Sizes sizes_of(const Tensor& result, int arg);
 
   /// Sets the sizes of a result; fails if they are larger than planned.
   void resize(Tensor& tensor, const Sizes& sizes);
 
-  /// Memory until the operator's last dispatch. `number` tells several of one operator apart; `capacity` is the number
+  /// Memory until the operator's last dispatch. `number` distinguishes several of an operator; `capacity` is the number
   /// of elements at the largest shapes.
   Tensor& scratch(int number, Kind kind, const Sizes& sizes, int64_t capacity);
 

@@ -23,8 +23,8 @@ struct Convolution {
   size_t packed_weights() const;
   /**
    * Where a weight is. The order is [group, slice of 4 blocks, position in the window, channel, block, result in the
-   * block]; the last slice of a group may be narrower. A thread with the blocks of a slice so reads its weights in
-   * order.
+   * block]; the last slice of a group may be narrower. So a thread that computes the blocks of a slice reads its
+   * weights in order.
    *
    * @param out,in Channels of the group.
    */

@@ -22,7 +22,7 @@ void normalise(OpContext& c, Tensor& out, Tensor& in, Tensor* weight, Tensor* bi
   }
   c.check(in.kind != Kind::Int && out.kind == in.kind, "an argument of %s, a result of %s", name_of(in.dtype),
           name_of(out.dtype));
-  // Statistics that nobody takes, or in another dtype, go to temporary memory.
+  // Statistics that are not results, or have another dtype, are written to temporary memory.
   const auto statistics = [&](Tensor* tensor, int number) -> Tensor& {
     return tensor != nullptr && tensor->kind == in.kind ? *tensor : c.scratch(number, in.kind, {rows.rows}, rows.rows);
   };

@@ -110,8 +110,8 @@ void run_matmul(OpContext& c, const Matmul& s, Kind kind, gpu::Buffer* out, gpu:
   const int64_t vectors = (s.n + 3) / 4;
   const int32_t rows = s.m >= 8 ? 8 : s.m >= 4 ? 4 : s.m >= 2 ? 2 : 1;
   const int64_t tiles = (s.m + rows - 1) / rows;
-  // On a processor, whose registers may overflow, a thread computes 16 columns. Small matrices do not repay the time
-  // that its driver takes to compile that.
+  // On a processor, whose registers may overflow, a thread computes 16 columns, unless the matrix is small: its driver
+  // takes long to compile this kernel.
   const bool is_processor = c.features().least_threads <= 1;
   const bool is_large = vectors >= 32 && s.m >= 8 && s.batch * s.m * s.n * s.k >= (1 << 22);
   const bool is_wide = vectors >= 64 && vectors * tiles * s.batch >= 2 * c.features().least_threads;

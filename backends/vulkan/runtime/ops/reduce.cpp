@@ -46,7 +46,7 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
   const bool to_int = op == kArgMax || op == kArgMin || op == kAny || op == kAll;
   c.check((out.kind == Kind::Int) == (to_int || in.kind == Kind::Int), "a result of %s for an argument of %s",
           name_of(out.dtype), name_of(in.dtype));
-  // The loop over dimensions counts, even where it is not entered.
+  // The loop over dimensions costs a repetition, even if it is not entered.
   const int64_t repeats = 2 + (reduced.size() > 1 ? static_cast<int64_t>(reduced.size()) : 0);
   const Split split = split_of(c, out.count(), length, 1, 64, repeats);
   // The threads that share a result are a workgroup.

@@ -130,7 +130,7 @@ Result<FreeableBuffer> Payload::find_named(uint32_t index, std::string_view key,
                            length, key.data());
   Result<FreeableBuffer> data = named_data_->get_data(key);
   if (!data.ok() && data.error() != Error::NotFound) {
-    return data.error();  // it is there, and cannot be read
+    return data.error();  // it exists, but cannot be read
   }
   ET_CHECK_OR_RETURN_ERROR(data.ok(), NotFound,
                            "Vulkan payload: constant %" PRIu32

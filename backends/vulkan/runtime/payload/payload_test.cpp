@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads that are damaged or were made to do harm. Needs no GPU.
+// Damaged and malicious payloads. Needs no GPU.
 #include "payload/payload.h"
 
 #include <gtest/gtest.h>
@@ -201,7 +201,7 @@ TEST_F(PayloadTest, NamedDataThatIsMissingIsNotFound) {
   EXPECT_EQ(payload.read(0, 16, [](Span<const uint8_t>) { return Error::Ok; }), Error::NotFound);
 }
 
-/// Named data that exist and cannot be read.
+/// Named data that exist, but cannot be read.
 class Unreadable final : public runtime::NamedDataMap {
  public:
   explicit Unreadable(Error error) : error_(error) {}

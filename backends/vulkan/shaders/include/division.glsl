@@ -51,7 +51,7 @@ float quotient(float a, float b) {
   const float size = q * uintBitsToFloat(uint(exponent + 127) << 23);
   return uintBitsToFloat(floatBitsToUint(size) | ((a_bits ^ b_bits) & 0x80000000u));
 }
-// The root of x >= 0. That of a square is exact.
+// The root of x >= 0. The root of a square is exact.
 float root(float x) {
   const float s = inexact(sqrt(x));
   if (!(x > 1e-30 && x < 1e30)) {

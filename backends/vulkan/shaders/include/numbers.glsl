@@ -10,8 +10,8 @@ float safe_tanh(float x) {
   const float small = x * (1.0 - x * x * (1.0 / 3.0) + x * x * x * x * (2.0 / 15.0));
   return abs(x) < 0.0625 ? small : is_nan(x) ? x : sign(x) * y;
 }
-// W. J. Cody, Rational Chebyshev approximations for the error function (1969), in the form of Abramowitz and Stegun 7.1.26 is
-// too coarse; this uses the series for small and the continued product exp(-x^2) P(t) of Numerical Recipes 6.2 for large x.
+// Small x: the series. Large x: exp(-x^2) P(t) of Numerical Recipes 6.2, because Abramowitz and Stegun 7.1.26 is too coarse.
+// See W. J. Cody, Rational Chebyshev approximations for the error function (1969).
 float erf_of(float x) {
   const float z = abs(x);
   if (z < 0.5) {

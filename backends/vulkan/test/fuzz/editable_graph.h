@@ -44,7 +44,7 @@ struct Graph {
 /// Converts a valid flatbuffer.
 Graph read(const fb_vulkan::VkGraph& from);
 
-/// The payload with another graph, and the decisions and constants that it has.
+/// The payload with another graph; its decisions and constants stay.
 std::vector<uint8_t> write(const Graph& graph, const uint8_t* decisions, const uint8_t* constants, size_t size);
 
 }  // namespace editable

@@ -2,9 +2,9 @@
 /**
  * @file
  * A libvulkan for tests: one device whose memory is the heap and whose kernels compute nothing. Copies are made and
- * time stamps written. It ends the process when it is called wrongly, for example with a buffer that was destroyed
- * since a command was recorded, or if one is destroyed before a wait for its submission ended, and returns errors where
- * it is told to. The library has the file name of the real one, so that a program that links it opens it instead.
+ * time stamps written. It ends the process if it is called wrongly, for example if a recorded command uses a destroyed
+ * buffer, or if a buffer is destroyed before a wait for its submission ended. Tests can make it return errors. The
+ * library has the file name of the real one, so that a program that links it opens it instead.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct Failure {
 /// Bytes of each heap of device memory.
 constexpr uint64_t kHeapBytes = uint64_t{32} << 20;
 
-/// Sets what the device is. No instance may be open.
+/// Sets the device's properties. No instance may be open.
 __attribute__((visibility("default"))) void prepare(const Traits& traits);
 /// Sets which call fails, counted from now on.
 __attribute__((visibility("default"))) void fail(const Failure& failure);

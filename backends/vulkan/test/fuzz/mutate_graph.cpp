@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of graphs. Numbers that change in place seldom give another operator or a list of another length, so that
-// this reads the flatbuffer, changes what it says and writes another.
+// Changes of graphs. Numbers that change in place seldom give another operator or a list of another length, so this
+// reads the flatbuffer, changes the graph and writes a new flatbuffer.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -20,8 +20,8 @@ namespace fuzz {
  */
 Outcome run_vulkan_payload(const uint8_t* data, size_t size);
 
-/// Runs a payload once for each call of Vulkan in it, which fails, and so for each error. Then each must work again:
-/// ends the process if an execution without a failure gives an error. Returns the number of calls.
+/// Runs a payload once for each of its calls of Vulkan and each error, and lets that call fail. Afterwards the payload
+/// must run: ends the process if an execution without a failure gives an error. Returns the number of calls.
 size_t fail_each_call(const std::vector<uint8_t>& payload);
 
 /// Changes of graphs, for libFuzzer: other operators, arguments, values and sizes in a flatbuffer that is sound.

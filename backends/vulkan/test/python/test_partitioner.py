@@ -113,8 +113,8 @@ class Views(nn.Module):
 
 @pytest.mark.parametrize("options", [{}, {"force_fp16": True}, {"compat": "1.4"}])
 def test_views_have_the_memory_of_their_operand(options: dict[str, Any]) -> None:
-    """Views that move no elements move them nevertheless with compat, because the original's runtime copies to other
-    memory."""
+    """A view that moves no elements has the memory of its operand. With compat it has its own memory, because the
+    original's runtime copies the elements."""
     x = (torch.randn(2, 3, 4),)
     program = lowered.lower(Views(), x, compile_options=options)
     (runner,) = lowered.runners(program)
@@ -183,7 +183,7 @@ def test_bool_tensors_can_be_left() -> None:
 
 
 def test_options_reach_the_backend() -> None:
-    """VK-02: each option survives the way through compile specs."""
+    """VK-02: each option is written to compile specs and read back."""
     given = {
         "require_dynamic_shapes": True,
         "force_fp16": True,
@@ -228,7 +228,7 @@ def test_page_lists_the_operators() -> None:
 
 
 def test_receipt_counts_transitions() -> None:
-    """The notes of the receipt: without the original's textures no tensor is copied to another layout."""
+    """The receipt counts copies of tensors to another layout: none without the original's textures."""
     for compat, found in ((None, "of which 0 copy"), ("1.4", "of which 1 copy")):
         program = lowered.lower(Net().eval(), IMAGE, compile_options={"compat": compat}).to_executorch()
         (note,) = [note for note in program.get_receipt().notes if "VulkanBackend" in note]
@@ -243,7 +243,7 @@ def test_names_of_operators(name: str) -> None:
 
 
 def test_integers_that_the_gpu_computes() -> None:
-    """The runtime needs such integers before anything runs on the GPU, so they cannot be computed there."""
+    """The runtime needs integers that decide shapes before anything runs on the GPU, so the GPU cannot compute them."""
 
     class Slices(nn.Module):
         def forward(self, x: torch.Tensor, n: torch.Tensor, m: torch.Tensor) -> torch.Tensor:

@@ -72,7 +72,7 @@ def test_what_is_written_is_read() -> None:
 
 
 def test_header() -> None:
-    """Bytes 4 to 7 are VH00, then a u16, three u32 and a u64, as issue and format say."""
+    """Bytes 4 to 7 are VH00, then a u16, three u32 and a u64, as the format defines."""
     header = VulkanDelegateHeader(0x20, 0x40, 0x60, 0x0102030405060708)
     data = header.to_bytes()
     assert data == bytes.fromhex("00000000 56483030 1e00 20000000 40000000 60000000 0807060504030201")

@@ -25,6 +25,6 @@ def test_results_are_written_to_out() -> None:
 
 
 def test_another_dtype_is_refused() -> None:
-    """Instead of a conversion that nobody asked for."""
+    """An `out` of another dtype is an error; the result is not converted."""
     with pytest.raises(TypeError, match=r"expected out to be torch\.float32, found torch\.int32"):
         et_vk.grid_priors_out(torch.zeros(1, 1, 2, 2), 8, 0.5, out=torch.empty(0, dtype=torch.int32))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds and programs without what Vulkan needs: the message says what is missing."""
+"""Builds and programs without Vulkan's requirements: the message names the missing part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_a_program_without_the_backend() -> None:
-    """VK-22: an application that does not link the backend: the error names it."""
+    """VK-22: in an application that does not link the backend, the error names it."""
     if "VulkanBackend" in _get_registered_backend_names():
         pytest.skip("this runtime has the backend")
     program = lowered.lower(torch.nn.Linear(3, 2), (torch.randn(1, 3),)).to_executorch()

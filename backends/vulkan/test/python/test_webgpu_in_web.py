@@ -72,7 +72,7 @@ def linear() -> tuple[bytes, nn.Module]:
 
 
 def test_every_kernel_of_float32_compiles(page: WebPage) -> None:
-    """Those that the models above do not need, too. SwiftShader does not have the feature that float16 needs."""
+    """All kernels, also those that the models above do not use. SwiftShader lacks the feature that float16 needs."""
     modules = build_shaders.modules_of(build_shaders.HERE / "shaders", build_wgsl.text_of)
     texts = {name: text for name, (text, _, _) in modules.items() if "enable f16;" not in text}
     assert len(texts) > 40
@@ -94,7 +94,8 @@ def test_every_kernel_of_float32_compiles(page: WebPage) -> None:
 
 
 def test_threads_share_the_sum_of_a_result(page: WebPage) -> None:
-    """As on a GPU; SwiftShader is a CPU, for which each result has one thread. The kernels then have barriers."""
+    """Several threads share a sum, as on a GPU, and the kernels have barriers. On SwiftShader, which is a CPU, each
+    result has one thread by default."""
     page.browser.evaluate("et.shutdown()")
     page.options = {"least_threads": 4096}
     try:
@@ -107,7 +108,7 @@ def test_threads_share_the_sum_of_a_result(page: WebPage) -> None:
 
 
 def test_runs_wait_for_each_other(page: WebPage) -> None:
-    """Calls that are not awaited, of one module and of two, give what single ones give."""
+    """Overlapping calls of one module, and of two modules, give the results of single calls."""
     data, model = linear()
     programs = [page.load(data), page.load(data)]
     assert programs[0].backends() == ["VulkanBackend"]

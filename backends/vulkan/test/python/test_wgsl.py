@@ -32,7 +32,7 @@ def main(statements: str, types: dict[str, str] | None = None, **description: li
 
 
 def test_every_kernel_has_its_interface() -> None:
-    """Each binding is declared as the descriptions say, but for one buffer that is bound twice for vectors."""
+    """Bindings are declared as in the descriptions; a buffer that is bound as vectors, too, has one binding."""
     modules = build_shaders.modules_of(SHADERS, build_wgsl.text_of)
     originals = build_shaders.modules_of(SHADERS)
     assert set(modules) == set(originals) and len(modules) > 70
@@ -67,7 +67,7 @@ def test_every_kernel_has_its_interface() -> None:
     ],
 )
 def test_conversions_are_written(statement: str, expected: str) -> None:
-    """What GLSL converts by itself: 4.1.10 of its specification. WGSL converts nothing."""
+    """Implicit conversions of GLSL (4.1.10 of its specification) become explicit, because WGSL has none."""
     assert main(statement) == [expected]
 
 

@@ -112,9 +112,9 @@ class GraphBuilder final {
   /// The nodes whose weights a NodePacker reads when the runtime is created.
   std::vector<PackedNode> take_packed_nodes() { return std::move(packed_nodes_); }
 
-  /// Whether XNNPACK may fuse clamps into the nodes before them. Where such a node has a window, XNNPACK confuses its
-  /// first two paddings with the limits of an activation: it reads their bits as floats and replaces the first by the
-  /// larger of it and the lower limit, and the second by the smaller of it and the upper limit. The paddings stay
+  /// Whether XNNPACK may fuse clamps into the nodes before them. If such a node has a window, XNNPACK confuses its
+  /// first two paddings with the limits of an activation. It reads their bits as floats, raises the first one to the
+  /// lower limit if it is below, and reduces the second one to the upper limit if it is above. The paddings stay
   /// unchanged if both are below 2^23 (whose bits are the smallest normal float), the lower limit is at most 0, and the
   /// upper limit is above that float.
   bool may_fuse() const { return may_fuse_; }

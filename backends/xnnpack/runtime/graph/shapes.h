@@ -65,7 +65,7 @@ OptionalShape concatenated_shape(const std::vector<const Shape*>& inputs, int64_
 /// One size may be 0; it follows from the number of elements.
 OptionalShape reshaped_shape(const Shape& input, const Shape& sizes);
 
-/// A size of 0 stands for the whole dimension; its offset must then be 0.
+/// A size of 0 means the whole dimension; its offset must then be 0.
 OptionalShape sliced_shape(const Shape& input, const Shape& offsets, const Shape& sizes);
 
 OptionalShape permuted_shape(const Shape& input, const Shape& permutation);

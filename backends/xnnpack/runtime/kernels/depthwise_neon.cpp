@@ -57,7 +57,7 @@ void add_neon_depthwise(std::vector<DepthwiseKernel>& kernels) {
   kernels.push_back({"neon", true, 9, 8,
                      reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p8c__neonfma),
                      Depthwise<Neon, 3, 8>::kernel});
-#ifdef __linux__  // elsewhere XNNPACK does not ask which Cortex it is
+#ifdef __linux__  // elsewhere XNNPACK does not detect the kind of Cortex
   kernels.push_back(
       {"neon", true, 9, 4,
        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p4c__asm_aarch64_neonfma_cortex_a55),

@@ -24,8 +24,8 @@ constexpr size_t kColumns = 8;  // of a panel
 constexpr size_t kWidth = 4;    // floats of a vector
 constexpr size_t kVectors = kColumns / kWidth;
 
-/// Loads the weights of a k, and leaves the address of those of the next one. Neither GCC nor Clang makes one
-/// instruction of this.
+/// Loads the weights of one k, and advances the address to those of the next k. Neither GCC nor Clang compiles this to
+/// one instruction.
 EXECUTORCH_INLINE const float* load_row(const float* from, float32x4_t& low, float32x4_t& high) {
   float32x4_t first, second;
   asm("ldp %q0, %q1, [%2], #32"
@@ -175,7 +175,7 @@ struct RowKernel {
                           static_cast<const float*>(weights), static_cast<char*>(c), panel_stride, columns);
   }
 
-  /// Multiplies by kPanels panels as often as there are so many, then by fewer.
+  /// Multiplies by kPanels panels at a time, and by the remaining ones at the end.
   template <size_t kPanels>
   static void multiply(const Row& row, const float* weights, char* c, size_t panel_stride, size_t columns) {
     const size_t panel_size = (1 + row.depth) * kColumns;
@@ -204,7 +204,7 @@ RowProduct replacing(const char* name, xnn_f32_gemm_minmax_ukernel_fn theirs) {
 std::vector<RowProduct> row_products() {
   return {
       replacing<4>("ld128_acc4", xnn_f32_gemm_minmax_ukernel_1x8__asm_aarch64_neonfma_ld128_acc4),
-#ifdef __linux__  // elsewhere XNNPACK does not ask which Cortex it is
+#ifdef __linux__  // elsewhere XNNPACK does not detect the kind of Cortex
       replacing<2>("ld128_acc2", xnn_f32_gemm_minmax_ukernel_1x8__asm_aarch64_neonfma_ld128_acc2),
       replacing<2>("cortex_a75", xnn_f32_gemm_minmax_ukernel_1x8__asm_aarch64_neonfma_cortex_a75),
       replacing<2>("cortex_a75_prfm", xnn_f32_gemm_minmax_ukernel_1x8__asm_aarch64_neonfma_cortex_a75_prfm),

@@ -15,7 +15,7 @@ namespace xnnpack {
 
 namespace {
 
-/// The smallest page size of processors with virtual memory. Larger ones are multiples, so the check is safe for them.
+/// The smallest page size of processors with virtual memory. Larger sizes are multiples, so the check is safe for them.
 constexpr uintptr_t kPageSize = 4096;
 
 }  // namespace

@@ -68,8 +68,8 @@ class Payload final {
   /// Frees an entry that constant() has read, unless it is held. A later constant() reads it again.
   void release(uint32_t index);
 
-  /// Stands for elements that are not in memory. It is not null, because XNNPACK takes a value with null for no
-  /// constant, but nothing may read from it.
+  /// A placeholder for elements that are not in memory. It is not null, because XNNPACK would not treat the value as a
+  /// constant then, but nothing may read from it.
   const void* placeholder() const { return graph_; }
 
  private:
@@ -90,7 +90,7 @@ class Payload final {
   uint64_t constants_size_ = 0;
   const runtime::NamedDataMap* named_data_ = nullptr;
   std::unique_ptr<std::max_align_t[]> aligned_graph_;
-  /// By index.
+  /// The constants, by their index.
   std::vector<Entry> entries_;
 };
 

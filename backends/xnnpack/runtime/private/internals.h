@@ -49,7 +49,7 @@ CreateOperator replace_create(xnn_subgraph_t subgraph, uint32_t node, CreateOper
 /// Sets the elements of a constant. No runtime must have been created from the subgraph yet.
 void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data);
 
-/// Whether all values are float32. XNN_INVALID_VALUE_ID stands for a missing input and is ignored.
+/// Whether all values are float32. XNN_INVALID_VALUE_ID means a missing input and is ignored.
 bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values);
 
 /// The scales of an int8 convolution; nullopt unless input and output are qint8, the filter is qcint8 with a scale for

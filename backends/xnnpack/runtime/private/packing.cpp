@@ -8,7 +8,7 @@
 
 /// Packs `groups` matrices B, each [depth, columns] with rows of `row_stride` floats, in panels of `panel_columns`
 /// columns: the biases, then the weights in blocks of `kr * sr` consecutive k. The last block of a panel ends with
-/// zeros: GEMM kernels add the products of the whole block, and take what they read past the end of A as zeros.
+/// zeros: GEMM kernels add the products of the whole block, and treat elements past the end of A as zeros.
 /// @param bias One for each column, or null for zeros.
 /// @param extra_bytes The distance between the end of a panel and the next panel.
 extern "C" void executorch_xnnpack_pack_gio(size_t groups, size_t columns, size_t depth, size_t panel_columns,

@@ -53,7 +53,7 @@ bool make_dense(const std::vector<Shape>& in, Layout* layout) {
   return true;
 }
 
-/// Whether all rows lie inside a tensor of this shape, and their elements are not more than those of the tensor.
+/// Whether all rows lie inside a tensor of this shape, and have together at most as many elements as the tensor.
 bool lies_inside(const HeadStrides& strides, size_t batch, size_t heads, size_t rows, size_t width,
                  const Shape& shape) {
   const size_t elements = element_count(shape);

@@ -13,9 +13,9 @@ namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
 
-/// As for_vectors, with two vectors in an iteration while there are so many: each operation of a cell waits for the one
-/// before, and a processor that starts operations in order, such as the Cortex-A55, then starts those of the other
-/// vector.
+/// As for_vectors, but an iteration computes two vectors if there are two more: each operation of a cell waits for the
+/// one before it, and meanwhile a processor that starts operations in order, such as the Cortex-A55, starts those of
+/// the other vector.
 template <typename F>
 HWY_INLINE void for_pairs(size_t count, const F& f) {
   const size_t lanes = hn::Lanes(Tag());

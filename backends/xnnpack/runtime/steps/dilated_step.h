@@ -35,7 +35,7 @@ class DilatedStep final : public Step {
 
   size_t panels() const { return ceil_div(convolution_.out_channels, panel_width()); }
   size_t panel_width() const;
-  /// Floats of a panel of one tap: a row of zeros in place of biases, and the weights.
+  /// Floats of a panel of one tap: a row of zeros instead of biases, and the weights.
   size_t panel_size() const { return (1 + convolution_.in_channels) * panel_width(); }
   /// Output channels that one GEMM computes.
   size_t group_columns() const;

@@ -167,7 +167,7 @@ std::vector<uint8_t> pixel_of_padding(const xnn_operator_data& node, const xnn_v
   return status == xnn_status_success ? pixel : std::vector<uint8_t>();
 }
 
-/// The step that computes what a node gives if some of its inputs are empty; null if that is not known.
+/// The step that computes a node's result if some of its inputs are empty; null if that is not implemented.
 std::unique_ptr<Step> step_for(const xnn_operator_data& node, const xnn_value* values) {
   const xnn_value& out = values[node.outputs[0]];
   const std::optional<Element> zero = encode(/*is_nan=*/false, out);

@@ -11,8 +11,8 @@ namespace xnnpack {
 /// A recurrent cell with H hidden units and some gates for each. Inputs: one or two tensors of gates, and the state
 /// [..., H]. Outputs have the state's shape.
 ///
-/// A tensor of gates may hold those of many time steps, so that no copy is needed to split it: each time step is a part
-/// with as many rows as the state, and the cell reads one part. The gates of a row are contiguous.
+/// A tensor may hold the gates of many time steps, so that no copy is needed to split it: each time step is a part with
+/// as many rows as the state, and the cell reads one part. The gates of a row are contiguous.
 class CellStep : public RowStep {
  public:
   OptionalShape shape(const std::vector<Shape>& in) const final;

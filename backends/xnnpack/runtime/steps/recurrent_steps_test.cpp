@@ -31,7 +31,7 @@ void run_all(Step& step, const std::vector<Shape>& in, const StepData& data, siz
   }
 }
 
-/// Runs a cell of `batch` rows on the second of three parts of its gates, and the last of two of what is added.
+/// Runs a cell of `batch` rows on the second of three parts of its gates, and on the last of two parts of the addend.
 void expect_lstm_cell(size_t batch, size_t width, bool has_two, bool has_hidden, bool has_state, size_t threads) {
   SCOPED_TRACE(testing::Message() << batch << " by " << width << ", " << threads << " threads");
   const size_t part = 4 * batch * width;

@@ -87,7 +87,7 @@ class Step {
 /// Adds a step to a subgraph. It must live as long as the runtimes that are made from it.
 /// @param inputs, count Ids of values, at least one and at most kMaxStepInputs.
 /// @param input_rank, output_rank The number of dimensions of the first input and of the outputs.
-/// @param outputs Ids of values; XNN_INVALID_VALUE_ID for outputs that no node reads. At least one must be valid.
+/// @param outputs Ids of values; XNN_INVALID_VALUE_ID for outputs that no node reads. At least one id must be valid.
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
                        const StepOutputs& outputs, size_t output_rank);
 

@@ -16,13 +16,13 @@ struct WinogradChoice {
   bool keeps_values;  ///< transforms the filters once, not in each run
 };
 
-/// What the choice depends on besides the convolution. Work is measured in multiplications of a GEMM.
+/// The parameters of the choice besides the convolution. Work is measured in multiplications of a GEMM.
 struct WinogradCosts {
   /// With fewer tiles, the transforms cost more than the algorithm saves.
   size_t fewest_tiles;
   /// Whether forms with stride 2 and with tiles that are not square are considered.
   bool has_all_forms;
-  /// The multiplications in the time in which memory brings a number. 0: filters are kept transformed only if they have
+  /// The multiplications in the time of loading a float from memory. 0: filters are kept transformed only if they have
   /// fewer additional numbers than the image and the output.
   double load_work;
 };
@@ -30,7 +30,7 @@ struct WinogradCosts {
 /// For vectors of at least 256 bits and XNNPACK's GEMM: in the time of a load from memory, many more numbers are
 /// multiplied, so that transforming filters in each run costs less than loading transformed ones.
 constexpr WinogradCosts kWideWinogradCosts = {16, false, 0};
-/// For 64-bit Arm: a core multiplies 4 to 8 numbers in the cycle in which memory brings 2 to 4 bytes.
+/// For 64-bit Arm: a core computes 4 to 8 multiplications in a cycle, in which memory delivers 2 to 4 bytes.
 constexpr WinogradCosts kArmWinogradCosts = {4, true, 8};
 
 /// The choice for outputs of the shape `out` (NHWC); nullopt if direct convolution is expected to be as fast, or the

@@ -12,20 +12,20 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// The GEMM of Winograd's algorithm, of which each point has one: the values of tiles times panels of transformed
-/// filters. It is ours on 64-bit Arm, and XNNPACK's or the one in its place elsewhere.
+/// The GEMM of Winograd's algorithm, one for each point: the values of tiles times panels of transformed
+/// filters. It is ours on 64-bit Arm; elsewhere it is XNNPACK's, or the kernel that replaces it.
 struct WinogradProducts {
-  /// Channels of a tile that lie together if `interleaves`.
+  /// The number of contiguous channels of a tile if `interleaves`.
   static constexpr size_t kTogether = 4;
 
   size_t rows = 0;     ///< the most tiles of a call
   size_t columns = 0;  ///< filters of a panel
-  /// Whether the values of a call lie as [channels / 4][tiles][4], padded with any numbers, or as [tiles][channels].
+  /// Whether a call's values have the layout [channels / 4][tiles][4], padded with any numbers, or [tiles][channels].
   bool interleaves = false;
   const xnn_gemm_config* kernels = nullptr;  ///< null if the GEMM is ours
 
-  /// The tiles of the next call if so many are left: as many as possible, or about as many in each call, whichever is
-  /// faster.
+  /// The number of tiles of the next call, given the remaining ones: as many as possible, or about equal numbers in
+  /// all calls, whichever is faster.
   size_t tiles_of_call(size_t left) const;
   /// Floats of a tile's values.
   size_t depth_of(size_t channels) const;
@@ -35,7 +35,7 @@ struct WinogradProducts {
                 float* products) const;
 };
 
-/// What the choice of the algorithm's form depends on with this GEMM.
+/// The parameters of the choice of the algorithm's form, for this GEMM.
 const WinogradCosts& winograd_costs();
 
 /// Nullopt if XNNPACK's GEMM does not suit.

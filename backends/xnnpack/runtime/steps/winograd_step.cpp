@@ -117,7 +117,7 @@ struct WinogradStep::Scratch {
   }
 
   static constexpr size_t kAlignment = 64;
-  float* values = nullptr;    // [products], and what a call of WinogradProducts gets
+  float* values = nullptr;    // [products], and the values of a call of WinogradProducts
   float* filters = nullptr;   // a group's transformed filters, unless packed_ holds them
   float* zeros = nullptr;     // a pixel of padding
   float* products = nullptr;  // [products][tiles][columns of a group]

@@ -29,8 +29,8 @@ namespace {
 /// Multiplications that a core computes in about two microseconds, the least that waking a thread and waiting for it
 /// takes.
 constexpr double kSmallWork = 1 << 15;
-/// Threads are woken if the operators that are not small have at least this much work together: about a third of a
-/// millisecond on one core, with vectors of eight floats or more on x86-64 and of four elsewhere. Threads sleep between
+/// Threads are woken if the operators that are not small have at least this much work together. It takes a core a third
+/// of a millisecond, with vectors of eight floats or more on x86-64, of four elsewhere. Threads sleep between
 /// executions and start about fifty microseconds after they are woken. On systems other than Linux and Android, an
 /// execution ends only after each thread has been scheduled, which takes milliseconds if other programs use the cores.
 #if defined(__x86_64__) || defined(_M_X64)

@@ -60,9 +60,9 @@ class WeightsStore final {
   /// Before adding packed weights, the caller then has to compare the digest with the bytes.
   bool trusts_digests() const { return file_ != nullptr; }
 
-  /// The hash of `weights`. Its seed is random, per process or per file, so that nobody can construct other weights
-  /// with the same hash. nullopt for weights that are not shareable, and for weights without a usable digest that are
-  /// not in memory.
+  /// The hash of `weights`. Its seed is random, per process or per file, so that an attacker cannot construct other
+  /// weights with the same hash. nullopt for weights that are not shareable, and for weights that are not in memory and
+  /// have no usable digest.
   std::optional<Name> name(const OriginalWeights& weights) const;
 
   /// Whether the file may hold these weights, packed for any kernel.
@@ -96,8 +96,8 @@ class DelegateWeights {
   DelegateWeights(const DelegateWeights&) = delete;
   DelegateWeights& operator=(const DelegateWeights&) = delete;
 
-  /// Until end(), XNNPACK's calls are about these weights, which must outlive end(). A null filter stands for weights
-  /// that are not shared.
+  /// Until end(), XNNPACK's calls refer to these weights, which must outlive end(). A null filter means that weights
+  /// are not shared.
   void begin(const OriginalWeights* filter, const OriginalWeights* bias);
   void end() { begin(nullptr, nullptr); }
 

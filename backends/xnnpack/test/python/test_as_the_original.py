@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The nodes that the original's partitioner takes, and the names and options that code written for it uses."""
+"""The partitioner takes the nodes that the original's takes, and has the names and options of the original's API."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_it_is_the_default_and_the_runtime_has_it() -> None:
 
 
 def test_arenas_have_room_past_the_last_tensor() -> None:
-    """A kernel loads a whole vector of at most 64 bytes where a row begins."""
+    """A kernel may load a whole vector of up to 64 bytes at the last row, although the row is shorter."""
     model, inputs = nn.Sequential(nn.Linear(8, 5), nn.ReLU()).eval(), (torch.ones(3, 8),)
     manager = to_edge_transform_and_lower(export(model, inputs), partitioner=[XnnpackPartitioner()]).to_executorch()
     module = manager.exported_program().graph_module

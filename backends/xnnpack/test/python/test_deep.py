@@ -16,7 +16,7 @@ from sdk.runtime import Runtime
 
 
 class Deep(nn.Module):
-    """Two chains with as many calls as Python's stack has room for: one starts from an input, one from a constant."""
+    """Two chains with as many calls as Python's recursion limit: one starts from an input, one from a constant."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         constant = torch.ones(4)

@@ -129,7 +129,7 @@ def test_view_of_integers_that_two_parts_read() -> None:
 
 @pytest.mark.parametrize("product", ["addmm", "mm"])
 def test_attention_reads_a_product_through_views(product: str) -> None:
-    """A product and the view of it become one layer, so that attention has to read the view."""
+    """A matrix multiplication and its view become one layer, so attention reads the view."""
     torch.manual_seed(0)
 
     def multiply(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
@@ -172,7 +172,7 @@ def test_a_weight_whose_source_several_parts_read(per_op_mode: bool) -> None:
 
 @pytest.mark.parametrize("per_op_mode", [False, True])
 def test_indices_whose_source_several_parts_read(per_op_mode: bool) -> None:
-    """Indices of all positions are a reshape for a part that knows them."""
+    """A part in which the indices are constants lowers an index of all positions as a reshape."""
 
     def gather(x: torch.Tensor) -> torch.Tensor:
         places = (torch.arange(4) + 0.5).long()

@@ -135,7 +135,7 @@ def compare(model: nn.Module, method: Any, x: torch.Tensor) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [*TABLE, *IMAGES])
 def test_no_rows(name: str) -> None:
-    """XNN-04: no row, then some, then none again."""
+    """XNN-04: a call without rows, one with rows, and one without rows again."""
     torch.manual_seed(0)
     model = Model({**TABLE, **IMAGES}[name]).eval()
     x = rows(4, 8, 8) if name in IMAGES else rows(4)
@@ -221,7 +221,7 @@ def test_int8_of_padded_images(name: str) -> None:
 
 
 def test_a_convolution_over_no_pixels() -> None:
-    """PyTorch refuses it although the padding has pixels."""
+    """PyTorch refuses a convolution of an image without pixels even if its padding has some; so does the delegate."""
     model = nn.Sequential(nn.Conv2d(4, 5, 3, padding=2), nn.ReLU())
     x = torch.randn(1, 4, MOST, 5)
     program = export(model, (x,), dynamic_shapes=({2: Dim("height", min=0, max=MOST)},))
@@ -289,7 +289,7 @@ def test_int8() -> None:
 
 
 def test_what_eager_refuses() -> None:
-    """A window over no pixels: an error that says that the shapes do not fit, and the next call works."""
+    """For a window over no pixels, the call is refused because the shapes do not fit; the next call works."""
 
     class Pool(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -124,7 +124,7 @@ def test_weights_of_four_bits(granularity: PerGroup | PerAxis) -> None:
 
 
 def test_weights_take_half_of_the_bytes() -> None:
-    """Weights of linear layers do; XNNPACK reads filters of convolutions as float32 only."""
+    """Weights of linear layers take half of the bytes; XNNPACK reads filters of convolutions as float32 only."""
     model, inputs = nn.Linear(12, 1000), (ROWS,)
     whole = len(lower(model, inputs).to_executorch().buffer)
     half = len(lower(*in_half(model, inputs)).to_executorch().buffer)

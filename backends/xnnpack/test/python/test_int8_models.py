@@ -4,8 +4,8 @@
 Tolerance. Both multiply a sum of integer products by the same scales and round to the nearest integer; eager does it in
 float32 from dequantised numbers, the kernels from the integers. They differ where a sum lies between two integers up to
 the error of float32, by one step of that layer. A step of one operand among many moves the next sum by a small part
-of its step, so that steps do not add up over layers: one step at the end is allowed. Outputs behind a
-function on floats have no step; their noise has to be 40 dB below them. And the runtime's error of quantising may be at
+of its step, so that steps do not add up over layers: one step at the end is allowed. Outputs after
+a function on floats have no step; their noise has to be 40 dB below them. The runtime's quantisation error may be at
 most 3 dB above that of the graph.
 """
 
@@ -70,7 +70,7 @@ MODELS: dict[str, Callable[[], Made]] = {
 
 
 def steps_of(quantized: nn.Module) -> list[float | None]:
-    """The scale of each output, where it is dequantised."""
+    """The scale of each output; None for one that is not dequantised."""
     results = quantized.graph.output_node().args[0]
     return [float(node.args[1]) if is_dequantize(node) else None for node in results]
 

@@ -28,7 +28,7 @@ LAYERS = {
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("batch", [1, 3])
 def test_layers(layer: str, batch: int) -> None:
-    """PAS-17, XNN-14: Conv1d as Conv2d, in the original's format too."""
+    """PAS-17, XNN-14: a Conv1d becomes a Conv2d, also in the original's format."""
     inputs = (torch.randn(batch, 6, 30),)
     for partitioner in (XnnpackPartitioner(), XnnpackPartitioner(compat="1.4")):
         lowered = lower(LAYERS[layer], inputs, partitioner)

@@ -43,7 +43,7 @@ class Call(nn.Module):
 
 
 class Product(nn.Module):
-    """addmm, whose matrix is not transposed as a layer's is."""
+    """addmm, whose matrix is not transposed, unlike a linear layer's weight."""
 
     def __init__(self, *rows: int, added: Callable[[torch.Tensor], torch.Tensor] | None = None) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ def test_images_with_a_dynamic_number_of_channels(function: Callable[..., torch.
 
 
 def test_clamps_become_limits_of_the_layer_before_them() -> None:
-    """PAS-17: of convolutions and linear layers, unless somebody reads what is not clamped."""
+    """PAS-17: clamps become limits of convolutions and linear layers, unless a node reads the unclamped result."""
     joined = nn.Sequential(
         *(nn.Conv2d(4, 4, 3), nn.ReLU6(), nn.Conv2d(4, 4, 3, groups=4), nn.Hardtanh(-0.5, 0.25)),
         *(nn.ConvTranspose2d(4, 4, 2), nn.ReLU(), nn.Linear(5, 3), nn.ReLU()),
@@ -253,7 +253,7 @@ def test_dynamic_shapes() -> None:
 
 
 def test_sizes_that_shrink_where_others_grow() -> None:
-    """Rows are filled up to 16: the more rows there are, the smaller is the filling."""
+    """The model pads its input to 16 rows, so the padding shrinks when the input grows."""
 
     def fill(x: torch.Tensor) -> torch.Tensor:
         filling = torch.ones(16 - x.shape[0], 8)
@@ -283,7 +283,7 @@ def test_sizes_that_depend_on_data() -> None:
 
 
 def test_what_is_not_taken_stays_with_a_reason() -> None:
-    """XNN-20, BKO-05: it runs on the kernels."""
+    """XNN-20, BKO-05: operators that are not delegated run on the kernels."""
     model = Call(lambda x: torch.cumsum(x, 0).softmax(0).double().float() + x)
     lowered = lower(model, ROWS)
     reasons = {

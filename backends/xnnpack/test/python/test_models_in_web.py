@@ -98,7 +98,8 @@ def test_models_agree_with_eager_in_node(models: Path, threads: int) -> None:
 
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "not_isolated"])
 def test_models_agree_with_eager_in_chromium(chromium: Browser, models: Path, isolated: bool) -> None:
-    """Pages that are not isolated from other origins have one thread."""
+    """The browser gives eager's results, in pages that are isolated from other origins and in others, which have one
+    thread."""
     folders = {"models": models}
     with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION if isolated else {}, folders) as address:
         chromium.open(address + "chromium.html")

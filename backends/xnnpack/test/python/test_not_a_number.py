@@ -112,7 +112,7 @@ def test_reduction(name: str, delegates: bool) -> None:
 
 
 def with_zeros(module: nn.Module) -> nn.Module:
-    """Every other weight is 0: infinity times 0 is NaN."""
+    """Sets every other weight to 0, because infinity times 0 is NaN."""
     for parameter in module.parameters():
         parameter.data.view(-1)[::2] = 0.0
     return module.eval()

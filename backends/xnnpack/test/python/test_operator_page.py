@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/generated/xnnpack-operators.md is what the partitioner's configs say."""
+"""docs/generated/xnnpack-operators.md agrees with the partitioner's configs."""
 
 from __future__ import annotations
 

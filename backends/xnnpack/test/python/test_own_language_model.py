@@ -66,7 +66,7 @@ def model() -> GPT:
 
 
 def traced(model: GPT, most: int) -> ExportedProgram:
-    """Exported twice, with the attention of plain operators, for 1 to `most` tokens."""
+    """Exports the model, and exports the result again, with attention as plain operators, for 1 to `most` tokens."""
     example = (torch.randint(0, VOCABULARY, (1, most)),)
     shapes = ({1: Dim("token_dim", max=most)},)
     with sdpa_kernel([SDPBackend.MATH]), torch.no_grad():

@@ -20,7 +20,7 @@ def test_only_one_folder_includes_private_headers() -> None:
 
 
 def test_the_readme_names_each_place_that_an_upgrade_touches() -> None:
-    """Besides the folder, what replaces or changes parts of XNNPACK in its build."""
+    """The README names the folder, and everything that replaces or changes parts of XNNPACK in its build."""
     page = (ROOT / "backends/xnnpack/README.md").read_text("utf-8")
     build = (ROOT / "backends/xnnpack/third_party.cmake").read_text("utf-8")
     headers = re.findall(r"CMAKE_CURRENT_LIST_DIR}/(\w+\.h)", build)

@@ -179,7 +179,7 @@ def test_means_over_windows_are_sums_of_integers() -> None:
 
 
 def test_zeros_around_a_quantised_image_are_part_of_the_mean() -> None:
-    """XNN-09: the zero of the scale, which is not the integer 0 after a ReLU."""
+    """XNN-09: the zeros are stored as the zero point of the scale, which is not the integer 0 after a ReLU."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Conv2d(4, 8, 3), nn.ReLU(), nn.AvgPool2d(3, 2, 1), nn.Conv2d(8, 4, 1))
     quantized = quantize(model, IMAGE, is_per_channel=True)
@@ -198,7 +198,7 @@ def test_zeros_around_a_quantised_image_are_part_of_the_mean() -> None:
 
 
 def test_windows_that_are_larger_than_the_image() -> None:
-    """XNN-09: the part of the window that reads the image has the scales of the whole."""
+    """XNN-09: such a window is reduced to the part that reads the image, and keeps its scales."""
     torch.manual_seed(0)
     model = nn.Sequential(
         nn.Conv2d(4, 8, 3, padding=9, dilation=9), nn.ReLU(), nn.Conv2d(8, 4, 3, padding=5, dilation=5)
@@ -243,7 +243,7 @@ def test_dynamic(name: str) -> None:
 @pytest.mark.parametrize("granularity", [PerGroup(32), PerAxis(0)], ids=str)
 @pytest.mark.parametrize("bits", [torch.int4, torch.int8], ids=str)
 def test_linear_weights_of_torchao(granularity: Any, bits: torch.dtype) -> None:
-    """XNN-11, QNT-07: what the kernels lack (int8 groups) stays outside, and is right."""
+    """XNN-11, QNT-07: layers that the kernels lack (int8 groups) stay outside, and their results are right."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32, bias=False)).eval()
     config = Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=granularity)
@@ -258,7 +258,7 @@ def test_linear_weights_of_torchao(granularity: Any, bits: torch.dtype) -> None:
 
 
 def test_precisions() -> None:
-    """XNN-02: what has another precision stays outside, and the whole computes the same."""
+    """XNN-02: nodes of other precisions stay outside, and the program computes the same."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8), nn.Softmax(-1))
     quantized = quantize(model, ROWS, is_per_channel=True)
@@ -309,7 +309,7 @@ def test_a_delegate_takes_a_layer_with_quantised_input_weight_and_output() -> No
 
 
 class FarApart(nn.Module):
-    """A sum whose scales are further apart than the kernels on integers can bring together."""
+    """A sum of which the ratio of the scales exceeds the range of the int8 kernels."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         ops = torch.ops.quantized_decomposed
@@ -330,7 +330,8 @@ def test_scales_that_are_too_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_chains_are_shared_or_not() -> None:
-    """LC-08, LC-09: with weights that are still quantised in the graph (`fold_quantize=False`)."""
+    """LC-08, LC-09: layers share the choice of an input's scale, or each has its own. The graph still quantises the
+    weights (`fold_quantize=False`)."""
     torch.manual_seed(0)
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
     prepared = prepare_pt2e(export(Attention().eval(), ROWS).module(), quantizer)
@@ -365,7 +366,7 @@ class Rounded(nn.Module):
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16], ids=str)
 def test_other_integers_than_int8_stay_outside_with_a_reason(dtype: torch.dtype) -> None:
-    """quint8 is not what XNNPACK's kernels compute on here. The model runs all the same."""
+    """XNNPACK's kernels here have only int8. Models with other integers run on other kernels."""
     model, (low, high) = Rounded(dtype), (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
     inputs = (torch.randn(4, 6),)
     lowered = lower(model, inputs)
@@ -376,6 +377,6 @@ def test_other_integers_than_int8_stay_outside_with_a_reason(dtype: torch.dtype)
 
 
 def test_an_image_of_few_channels_is_transposed_before_it_is_quantised() -> None:
-    """This takes less time than transposing its bytes."""
+    """Transposing the floats of such an image takes less time than transposing its bytes."""
     graph = graphs(lower(quantize(nn.Conv2d(3, 4, 3), IMAGE_OF_COLOURS), IMAGE_OF_COLOURS))[0]
     assert kinds(graph)[:3] == ["StaticTranspose", "Convert", "Conv2d"]

@@ -88,7 +88,7 @@ def test_tables_of_half_precision_stay_quantised(mapping: str, dtype: torch.dtyp
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_zero_points_that_are_not_integers_are_rounded_as_in_pytorch(dtype: torch.dtype) -> None:
-    """PyTorch subtracts a zero point in the dtype of the table, which rounds, and the operators of tables do not."""
+    """PyTorch subtracts a zero point in the dtype of the table, which rounds; the embedding operators do not."""
 
     class Rows(nn.Module):
         def __init__(self) -> None:
@@ -147,7 +147,7 @@ def test_tables_of_pt2e_stay_quantised(dtype: torch.dtype) -> None:
 
 
 def test_operators_of_the_original_are_lowered_as_they_are() -> None:
-    """`embedding_4bit.dtype` in the model itself: 0x9A is 1 and 2."""
+    """A model may call `embedding_4bit.dtype` itself. Its byte 0x9A is the numbers 1 and 2, each stored plus 8."""
     import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the operators)
 
     class Direct(nn.Module):

@@ -72,7 +72,7 @@ def in_integers(module: GraphModule) -> list[str]:
 
 
 def test_everything_that_the_documents_name_is_quantised() -> None:
-    """QNT-01, QNT-06, XNN-09, XNN-10: and what is computed stays close."""
+    """QNT-01, QNT-06, XNN-09, XNN-10: the results stay close to the float model's."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC))
     assert in_integers(module) == ["conv2d", "conv2d", "add", "mul", "adaptive_avg_pool2d", "flatten", *["linear"] * 2]
     assert compute_error(model(IMAGE), module(IMAGE)) > 30  # dB; 8 bits have about 48
@@ -98,9 +98,9 @@ def test_without_calibration_torchao_warns() -> None:
 
 
 def test_dynamic_quantises_the_weighted_layers_when_they_run() -> None:
-    """XNN-09, LC-08: and needs no calibration."""
+    """XNN-09, LC-08: dynamic quantisation needs no calibration."""
     _, module = quantized(XNNPACKQuantizer().set_global(DYNAMIC))
-    assert in_integers(module) == ["conv2d", "linear", "linear"]  # XNNPACK has no depthwise kernel for it
+    assert in_integers(module) == ["conv2d", "linear", "linear"]  # depthwise kernels are static only
     assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3
 
 
@@ -152,7 +152,7 @@ class Cell(nn.Module):
 
 @pytest.mark.parametrize("cell", [nn.LSTMCell(5, 6), nn.GRUCell(5, 6), nn.RNNCell(5, 6)], ids=["lstm", "gru", "rnn"])
 def test_products_of_a_cell_are_quantised_when_it_runs(cell: nn.RNNCellBase) -> None:
-    """Two products in each step, and one in the first, whose state is zero."""
+    """Each step of a cell has two products, except the first step, whose state is zero: it has one."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Cell(cell), STEPS)
     assert in_integers(module) == ["linear"] * 3
     assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3

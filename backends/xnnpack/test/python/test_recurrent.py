@@ -221,7 +221,7 @@ def _break(step: XNNStep, kind: str) -> None:
     elif kind == "a result that is not there":
         step.more_output_ids = [1 << 20]
     else:
-        step.kind = StepKind.GELU_TANH  # of which there is one result
+        step.kind = StepKind.GELU_TANH  # a step with one result
 
 
 @pytest.mark.sampled

@@ -99,5 +99,5 @@ def test_model(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["GPT2LMHeadModel", "GPTNeoXForCausalLM"])
 def test_model_in_many_parts(name: str) -> None:
-    """XNN-02, per_op_mode: what is split is a result of a delegate only with its parts."""
+    """XNN-02, per_op_mode: a delegate that computes a tensor which is split returns the parts, too."""
     assert check(name, per_op_mode=True) > 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions whose window is larger than their image: the program has only what reads the image."""
+"""Convolutions whose window is larger than their image: the program has only the weights that meet the image."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_the_script(
 
 
 def test_the_script_bundles(tmp_path: Path) -> None:
-    """BUN-15: a bundled program, which has the inputs and what PyTorch computes for them."""
+    """BUN-15: the script writes a bundled program, which has the inputs and PyTorch's outputs for them."""
     done = compiled("--model_name=linear", "--delegate", "-b", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "Wrote linear_xnnpack_fp32_bundled.pte"
@@ -197,7 +197,7 @@ def test_the_script_bundles(tmp_path: Path) -> None:
 
 
 def test_the_script_names_what_it_has(tmp_path: Path) -> None:
-    """XNN2-08: wrong input."""
+    """XNN2-08: for a wrong name, the error lists the right ones."""
     done = compiled("--model_name=mv9", folder=tmp_path)
     assert done.returncode == 2
     assert "invalid choice: 'mv9' (choose from" in done.stderr and "mv2" in done.stderr
@@ -205,7 +205,7 @@ def test_the_script_names_what_it_has(tmp_path: Path) -> None:
 
 
 def test_the_cmake_lines(tmp_path: Path) -> None:
-    """XNN2-09: they configure, and no option of ours is unknown."""
+    """XNN2-09: the build is configured by the page's lines, and knows all options in them."""
     switches = ["EXECUTOR_RUNNER", "EXTENSION_DATA_LOADER", "EXTENSION_MODULE", "EXTENSION_TENSOR", "XNNPACK"]
     options = [f"-DEXECUTORCH_BUILD_{switch}=ON" for switch in switches]
     command = ["cmake", f"-DCMAKE_INSTALL_PREFIX={tmp_path}/cmake-out", "-DCMAKE_BUILD_TYPE=Release", *options]

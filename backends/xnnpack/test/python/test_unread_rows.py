@@ -191,7 +191,7 @@ def test_other_parts_are_left(name: str) -> None:
 
 
 def test_every_other_place_is_left() -> None:
-    """XNNPACK does not support it; this is the graph that the exporter writes for the whole model."""
+    """The backend does not lower slices with a step, so this test reads the graph of the whole model."""
     exported = export(Call(lambda self, x: x.softmax(-1)[:, 1::2]), (ROWS,))
     before = to_edge_transform_and_lower(exported).exported_program()
     assert names(without_unread(before)) == names(before)
@@ -199,7 +199,7 @@ def test_every_other_place_is_left() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_dynamic_sizes_are_left(dim: int) -> None:
-    """The dynamic dimension is the sliced one, or another one."""
+    """A model is left unchanged if a size is dynamic: that of the sliced dimension or of another one."""
     sizes = {dim: Dim("n", min=2 + 2 * dim, max=9)}
     program = export(Call(lambda self, x: self.linear(x)[:, 1:3]), (ROWS,), dynamic_shapes=((sizes,),))
     before = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
@@ -273,7 +273,7 @@ LAST = torch.linspace(-1, 1, 2 * 4 * 3 * 12).reshape(2, 4, 3, 12).to(memory_form
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_results_stay_in_the_usual_order_of_elements(is_first: bool) -> None:
-    """The addend is channels-last, an order that the sum would take over."""
+    """The other operand is channels-last, and the sum would inherit this order."""
     y = LAST[:, :, :1, :7].contiguous(memory_format=torch.channels_last)
 
     def run(self: Call, x: Tensor, y: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ LAYERS = {
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("batch", [1, 3])
 def test_layers(layer: str, batch: int) -> None:
-    """XNN-14: of all windows."""
+    """XNN-14: convolutions with different windows give eager's results in one delegate."""
     module, sizes = LAYERS[layer]
     inputs = (torch.randn(batch, module.in_channels, *sizes),)
     lowered = lower(module, inputs)
@@ -83,7 +83,7 @@ class Scaled(nn.Module):
 
 
 def test_numbers_and_volumes_of_any_depth() -> None:
-    """Divided by a number and by each other."""
+    """Volumes of any depth are divided by a number and by each other."""
     depth = {2: Dim("depth", min=2, max=9)}
     inputs = [tuple(torch.rand(2, 3, n, 5, 4) + 0.5 for _ in range(2)) for n in (7, 2, 9)]
     lowered = lower(Scaled(), inputs[0], dynamic_shapes=(depth, depth))

@@ -61,7 +61,7 @@ def lower(model: nn.Module, x: Tensor, tags: Tags, partitioner: Any = None) -> E
 
 
 def files_of(manager: Any) -> dict[str, list[int]]:
-    """The sizes of what each file holds."""
+    """The sizes of the buffers in each file."""
     found = {}
     for name, data in manager._tensor_data.items():
         file = FlatTensorSerializer().deserialize(data)
@@ -92,7 +92,7 @@ def test_a_file_for_the_foundation_and_one_for_the_adapter() -> None:
 
 
 def test_two_programs_share_the_foundation() -> None:
-    """ECO-04: a program without the adapter has the same file."""
+    """ECO-04: a program without the adapter has the same data file of the foundation model."""
     both = lower(Lora(), X, by_adapter).to_executorch()
     base = Lora()
     base.forward = lambda x: (base.base(x) + x @ base.zeros).relu()  # type: ignore[method-assign]
@@ -147,7 +147,7 @@ def test_weights_of_other_types() -> None:
 
 
 def test_weights_that_kernels_read_go_to_their_file() -> None:
-    """Weights of layers that no delegate takes do, too."""
+    """Weights that kernels read go to their data files, too."""
     model = nn.Sequential(nn.Embedding(5, 8), nn.Linear(8, 8)).eval()
     x = torch.tensor([[1, 2]])
     module = export(model, (x,)).module()

@@ -54,7 +54,7 @@ def test_programs_with_the_same_weights_compute_the_same() -> None:
     for _ in range(2):
         for model, method in zip(models, methods, strict=True):
             torch.testing.assert_close(torch.as_tensor(method.execute(IMAGE)[0]), model(*IMAGE), rtol=1e-5, atol=1e-5)
-        del methods[0], models[0]  # others keep what they use
+        del methods[0], models[0]  # the other methods keep the weights that they use
 
 
 def test_the_receipt_says_that_quantised_weights_become_floats() -> None:
@@ -187,7 +187,8 @@ def test_layers_that_differ_in_their_biases_alone_are_other_weights(is_dynamic: 
 
 
 def test_the_same_integers_that_meet_others_are_other_weights() -> None:
-    """Convolutions and layers with the same integers and scales, whose inputs and results have their own."""
+    """Layers with the same int8 weights and scales do not share packed weights if their inputs or results have other
+    scales."""
     torch.manual_seed(0)
     convolution, linear = nn.Conv2d(4, 4, 3, padding=1), nn.Linear(8, 8)
     nn.init.constant_(convolution.bias, 0.5)

@@ -77,7 +77,7 @@ def test_branches_are_one_convolution(channels: int, groups: int, outputs: int, 
 
 
 class Apart(nn.Module):
-    """Sums of convolutions that are not one."""
+    """Sums of convolutions that cannot be merged into one convolution."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """3 x 3 convolutions that the delegate computes by Winograd's algorithm.
 
-Tolerance: PyTorch sums products of numbers up to 1 in float32 in some order; so does this, after sums and differences
-of them. Both err by some 2^-24 of the largest terms: 1e-5 of the largest result has room for both.
+Tolerance: PyTorch sums products of numbers up to 1 in float32 in some order; the delegate sums products of their sums
+and differences. Both have errors of about 2^-24 of the largest terms, together less than 1e-5 of the largest result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sdk.runtime import Runtime
 
 
 def run(model: nn.Module, image: torch.Tensor, *others: torch.Tensor, dynamic: object = None) -> None:
-    """Lowers a model to one delegate, and compares what it says to the image and to others with eager."""
+    """Lowers a model to one delegate, and compares its results for the image and other images with eager's."""
     shapes = None if dynamic is None else (dynamic,)
     lowered = to_edge_transform_and_lower(
         export(model.eval(), (image,), dynamic_shapes=shapes), partitioner=[XnnpackPartitioner()]

@@ -55,7 +55,7 @@ const std::vector<Feature>& features() {
 struct Core {
   const char* name;
   int core;
-  std::string_view newest = {};  // the newest feature of such cores, if with newer ones other kernels are chosen first
+  std::string_view newest = {};  // the newest feature of such cores, if newer ones would select other kernels
   /// How many of features() this machine can use as such a core.
   size_t feature_count() const {
     size_t count = 0;

@@ -14,7 +14,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A processor that this machine can emulate: its newest instructions, the core that XNNPACK is told, and whether our
+/// A processor that this machine can emulate: its newest instructions, the core that XNNPACK detects, and whether our
 /// kernels replace XNNPACK's.
 struct Processor {
   std::string name;
@@ -23,11 +23,11 @@ struct Processor {
   bool has_our_kernels;
 };
 
-/// Whether all sizes were asked for, by EXECUTORCH_SWEEP=all in the environment, or a representative share.
+/// Whether EXECUTORCH_SWEEP=all in the environment requests all sizes; otherwise sweeps run a representative part.
 bool sweeps_all();
 
-/// This machine first, then each older instruction set that it has and each core for which XNNPACK has kernels of its
-/// own, with XNNPACK's kernels alone and with ours; on Arm only where sweeps_all(). Empty if XNNPACK does not run here.
+/// This machine first, then each older instruction set that it has and each core for which XNNPACK has separate
+/// kernels, with XNNPACK's kernels alone and with ours; on Arm only if sweeps_all(). Empty if XNNPACK cannot run.
 std::vector<Processor> processors();
 
 /// Runs `sweep` once for each of processors(), in a separate process whose XNNPACK is initialised for it, and expects

@@ -4,8 +4,8 @@
 
     python examples/apple/coreml/scripts/extract_coreml_models.py -m model.pte
 
-Each delegate has one; methods that share weights have one together. They go to `extracted_coreml_models`, or where
-`--output` says, a folder for each, and the command lists their sizes and operations.
+Each delegate has a package; methods that share weights share one. Each is written to a folder in
+`extracted_coreml_models`, or in the folder of `--output`, and the command lists their sizes and operations.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     python -m examples.apple.mps.scripts.mps_example --model_name=mv3 --bundled --use_fp16
 
 writes mv3_mps_float16_bundled.pte to the working directory. Without --bundled the file is mv3_mps_float16.pte, and with
---no-use_fp16 it is mv3_mps_float32.pte. --check_correctness compares the program with PyTorch: on the GPU where the
-runtime of this package has the MPS backend, and else by an interpreter, which is not Apple's arithmetic.
+--no-use_fp16 it is mv3_mps_float32.pte. --check_correctness compares the program with PyTorch. If the runtime of this
+package has the MPS backend, the GPU computes the program; otherwise an interpreter does, without Apple's arithmetic.
 """
 
 from __future__ import annotations

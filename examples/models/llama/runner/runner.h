@@ -10,8 +10,8 @@
 
 namespace example {
 
-/// A runner for the program and the tokenizer in these files. `data_path`: a .ptd file with its weights. `temperature`:
-/// instead of the GenerationConfig's; -1 for that. nullptr if one of the files cannot be used; the log says why.
+/// A runner for the program and the tokenizer in these files. `data_path`: a .ptd file with its weights. `temperature`
+/// replaces the GenerationConfig's; -1 keeps that. nullptr if one of the files cannot be used; the log has the reason.
 std::unique_ptr<executorch::extension::llm::IRunner> create_llama_runner(
     const std::string& model_path, const std::string& tokenizer_path,
     std::optional<const std::string> data_path = std::nullopt, float temperature = -1.0f);

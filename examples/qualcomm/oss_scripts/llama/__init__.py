@@ -50,7 +50,7 @@ _UNSUPPORTED = (
 
 @dataclass(init=False, frozen=True)
 class LLMModelConfig:
-    """How a decoder is exported. Attributes that are not supported have one value, and `refuse_unsupported` says so.
+    """How a decoder is exported. `refuse_unsupported` checks that unsupported attributes have their only value.
 
     Attributes:
         transform_weight: Whether the checkpoint's rotations pair neighbours, as Meta's do. Otherwise they pair the
@@ -74,7 +74,7 @@ class LLMModelConfig:
     quant_recipe: type[StaticLLMQuantRecipe] = StaticLLMQuantRecipe
 
     def refuse_unsupported(self) -> None:
-        """Raises ValueError for what is not here: downloads and conversions of checkpoints, for which the script has
+        """Raises ValueError for unsupported values: downloads and conversions of checkpoints, for which the script has
         arguments, chat templates, masked softmax and rotations of weights."""
         asked = [name for name in _UNSUPPORTED if getattr(self, name)]
         if asked:

@@ -5,7 +5,7 @@
         --params params.json --tokenizer_model tokenizer.model --decoder_model llama3_2-3b_instruct \\
         --model_mode kv --max_seq_len 1024 --prompt "I would like to learn python" --compile_only
 
-The prompts are also what the ranges of activations are found with.
+The prompts also calibrate the ranges of activations.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PARAMS = {
     "dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "hidden_dim", "head_dim", "multiple_of", "norm_eps",
     "ffn_dim_multiplier", "rope_theta", "rope_freq_base", "use_scaled_rope", "rope_scale_factor",
 }  # fmt: skip
-"""What params.json may have."""
+"""The supported names in params.json."""
 
 
 def parser() -> argparse.ArgumentParser:

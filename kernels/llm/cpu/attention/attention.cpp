@@ -13,7 +13,7 @@ namespace {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_PRODUCTS;
 
-// The least keys of a separate unit if there are few rows, and a number of units that suffices for any machine.
+// The fewest keys of a unit of few rows, and the number of units above which keys are not divided.
 constexpr int64_t kPartKeys = 512;
 constexpr int64_t kEnoughUnits = 32;
 constexpr int64_t kPartialFloats = 8192;
@@ -22,7 +22,7 @@ int64_t ceil_div(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-// How an attention is divided into units. It follows from the problem alone, not from the threads.
+// Divides an attention into units. The division depends only on the problem, not on the number of threads.
 class Shares {
  public:
   explicit Shares(const AttentionProblem& problem) : p_(problem) {
@@ -32,7 +32,7 @@ class Shares {
     blocks_ = ceil_div(rows_, block_rows_);
     const int64_t units = p_.batch * p_.key_heads * blocks_;
     if (blocks_ == 1 && units < kEnoughUnits) {
-      // Decoding: few rows, many keys. Partial results lie on the caller's stack.
+      // Decoding: few rows, many keys. Partial results are on the caller's stack.
       const int64_t seen = p_.is_causal ? std::min(p_.keys, p_.first_position + p_.queries) : p_.keys;
       const int64_t fitting = kPartialFloats / (units * partial_size());
       parts_ = std::max<int64_t>(std::min({seen / kPartKeys, kEnoughUnits / units, fitting}), 1);
@@ -63,8 +63,8 @@ class Shares {
   }
 
  private:
-  // The first, the last, the second, the last but one ...: later rows see more keys where an attention is causal, and
-  // threads get neighbouring units.
+  // Numbers blocks in the order first, last, second, last but one, ...: threads get neighbouring units, and in causal
+  // attention later rows see more keys.
   int64_t in_pairs(int64_t number) const { return number % 2 == 0 ? number / 2 : blocks_ - 1 - number / 2; }
 
   const AttentionProblem& p_;

@@ -6,7 +6,7 @@
 
 namespace torch::executor::native {
 
-/// How the elements of a row lie in memory.
+/// The dtype of the elements of a row.
 enum class RowType { Float, Half, BFloat16, Int8 };
 
 /// Rows of `width` elements, one after another, of each head of each batch. Strides count elements.
@@ -17,7 +17,7 @@ struct HeadRows {
   int64_t head_stride = 0;
   int64_t row_stride = 0;
 
-  /// Int8 only: a row means (element - zero_point) * scale, with one of each for a row. The strides are those of both.
+  /// Int8 only: an element's value is (element - zero_point) * scale, with a zero point and a scale for each row.
   const float* scales = nullptr;
   const int8_t* zero_points = nullptr;
   int64_t parameter_batch_stride = 0;
@@ -25,13 +25,13 @@ struct HeadRows {
   int64_t parameter_row_stride = 0;
 };
 
-/// What is added to a score; for Bool, what is false hides the key.
+/// The dtype of a mask, whose elements are added to scores; a Bool mask hides the keys where it is false.
 enum class MaskType { None, Float, Half, BFloat16, Bool };
 
 struct AttentionMask {
   MaskType type = MaskType::None;
   const void* data = nullptr;
-  int64_t row_stride = 0;  ///< a row for each query, of all heads; its elements are one for each key
+  int64_t row_stride = 0;  ///< from query to query; all heads share the rows, which have an element for each key
 };
 
 /// out = softmax(scale q k^T + mask) v of each head. Query head h reads head h / (heads / key_heads) of k and v. A
@@ -53,7 +53,7 @@ struct AttentionProblem {
   bool is_causal = false;
   int64_t first_position = 0;
 
-  /// Rows of Float, Half or BFloat16 by the strides of `out`, whose `data` is not used.
+  /// The results, in Float, Half or BFloat16, at `out_data` with the strides of `out`; out.data is not used.
   HeadRows out;
   void* out_data = nullptr;
 };

@@ -54,7 +54,7 @@ struct Block {
   float factors[kMaxBlockRows + 16];
 };
 
-// Floats that a block of `rows` needs besides its tiles, and those for each key of a tile.
+// The floats that a block of `rows` rows needs besides its tiles, and the floats for each key of a tile.
 HWY_INLINE int64_t floats_of_rows(const AttentionProblem& p, int64_t rows) {
   return 2 * (rows <= kDotRows ? rows : to_lanes(rows)) * to_lanes(p.width);
 }

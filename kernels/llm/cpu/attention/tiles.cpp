@@ -54,7 +54,7 @@ HWY_INLINE void multiply(GemmTile tile, int64_t rows, int64_t columns) {
   }
 }
 
-// Where row `first` of a head lies, as floats; copied there if it must be.
+// The address of the rows of a head from `first` on, as floats; they are copied to the tile if `copies`.
 HWY_INLINE const float* rows_of_tile(const AttentionProblem& p, const AttentionUnit& unit, const HeadRows& rows,
                                      bool copies, int64_t first, int64_t count, const Block& block, int64_t* stride) {
   if (!copies) {
@@ -169,12 +169,12 @@ HWY_INLINE void hide(const AttentionProblem& p, const AttentionUnit& unit, const
   }
 }
 
-// Where nothing was seen yet, the maximum is -inf: e^(x - 0) is 0 then, and not that of -inf + inf.
+// The subtrahend of the scores: the maximum, or 0 while it is -inf, because e^(-inf - 0) is 0 and -inf + inf is NaN.
 HWY_INLINE FloatVec shift_of(FloatVec largest) {
   return hn::IfThenZeroElse(hn::Eq(largest, constant(kNoScore)), largest);
 }
 
-// Scores to e^(score - maximum), with the rows beside one another.
+// Scores to e^(score - maximum), for transposed scores: a vector has a score of each row.
 HWY_INLINE void exponentials_of_many(Block& block, int64_t count) {
   const FloatTag d;
   const int64_t lanes = lane_count();
@@ -200,7 +200,7 @@ HWY_INLINE void exponentials_of_many(Block& block, int64_t count) {
   }
 }
 
-// The same, with the keys of a row one after another.
+// The same, for scores of which each row is contiguous.
 HWY_INLINE void exponentials_of_few(Block& block, int64_t count) {
   const FloatTag d;
   const int64_t lanes = lane_count();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dot products of bytes, for the instruction set of HWY_TARGET, and on Arm for those of ET_LLM_DOTPROD and ET_LLM_I8MM.
-// Names are those of one source file.
+// Each source file that includes this has its own copy.
 #pragma once
 
 #include <cstring>
@@ -18,13 +18,13 @@ HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
 
-// NEON's dot products take signed bytes: 8-bit weights are then 128 less, and so is their zero point.
+// NEON's dot products take signed bytes, so 128 is subtracted from 8-bit weights and from their zero point.
 constexpr bool kTakesSignedBytes = HWY_ARCH_ARM;
 constexpr int32_t zero_point_shift(int bits) {
   return kTakesSignedBytes && bits == 8 ? 128 : 0;
 }
 
-// Whether there is add_signed_dots().
+// Whether add_signed_dots() exists.
 constexpr bool kHasSignedDots = HWY_TARGET == HWY_AVX2;
 
 /// The bits of stored 8-bit weights that are inverted for the dot products.
@@ -34,9 +34,9 @@ constexpr uint8_t flipped_bits(const PackedWeights& w) {
 
 #if ET_LLM_DOTPROD
 
-// An instruction that the assembler may not know for the processor that the file is compiled for. Clang can be told;
-// GCC's assembler only knows it for a later architecture as a whole, so that it gets the number, which has those of the
-// registers: Rm from bit 16, Rn from bit 5, Rd from bit 0.
+// An instruction that the processor of the compilation may lack. Clang's assembler accepts it with .arch_extension.
+// GCC's assembler accepts it only if the whole file is for a later architecture, so it gets the encoding, with the
+// registers' numbers: Rm from bit 16, Rn from bit 5, Rd from bit 0.
 #if HWY_COMPILER_CLANG
 #define ET_LLM_ASSEMBLE(extension, text, number) ".arch_extension " extension "\n\t" text
 #else
@@ -47,7 +47,7 @@ constexpr uint8_t flipped_bits(const PackedWeights& w) {
   ".inst " number " + (.Lnumber_%2 << 16) + (.Lnumber_%1 << 5) + .Lnumber_%0"
 #endif
 
-/// Four bytes of activations, up to four times.
+/// Up to four groups of four bytes of activations.
 using Fours = VecInt8;
 
 template <int kCount>
@@ -55,11 +55,11 @@ HWY_INLINE Fours fours_at(const int8_t* from) {
   return kCount >= 4 ? hn::LoadU(TagInt8(), from) : hn::LoadN(TagInt8(), from, kCount * 4);
 }
 
-/// sums + the dot products of each lane's four weights and number kFour of the activations. Exact. kSmall: weights have
+/// sums + the exact dot products of each lane's four weights and group kFour of the activations. kSmall: weights have
 /// at most 7 bits. On Arm, weights of 8 bits are signed (zero_point_shift).
 template <bool kSmall, int kFour>
 HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
-  // Bits 21 and 11 have the lane.
+  // Bits 21 and 11 encode the lane.
   asm(ET_LLM_ASSEMBLE("dotprod", "sdot %0.4s, %1.16b, %2.4b[%c3]", "0x4F80E000 + ((%c3 & 1) << 21) + ((%c3 & 2) << 10)")
       : "+w"(sums.raw)
       : "w"(weights.raw), "w"(activations.raw), "i"(kFour));
@@ -67,7 +67,7 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 }
 
 #if ET_LLM_I8MM
-/// The same for the eight bytes of two rows and of two outputs: sums has two outputs of each row.
+/// The same for eight bytes of each of two rows and of two outputs: `sums` has two outputs of each row.
 HWY_INLINE Vec32 add_products(VecInt8 rows, VecByte outputs, Vec32 sums) {
   asm(ET_LLM_ASSEMBLE("i8mm", "smmla %0.4s, %1.16b, %2.16b", "0x4E80A400")
       : "+w"(sums.raw)
@@ -107,7 +107,7 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 
 #endif
 
-/// The same for signed weights and for activations above -128, where kHasSignedDots says so: two thirds of the
+/// The same for signed weights and for activations above -128, available if kHasSignedDots: two thirds of the
 /// instructions that unsigned weights of 8 bits take.
 template <int kFour>
 HWY_INLINE Vec32 add_signed_dots([[maybe_unused]] VecByte weights, [[maybe_unused]] const int8_t* activations,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the sums of a block of rows lie in vectors, and the products that are added to them.
+// The layouts of a block's sums in vectors, and the dot products that are added to them.
 //
-// For the instruction set of HWY_TARGET. Names are those of one source file.
+// For the instruction set of HWY_TARGET. Each source file that includes this has its own copy.
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/dots-inl.h"
@@ -11,14 +11,14 @@ HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
 
-// Rows and vectors of outputs that share what is in registers.
+// The rows, and the vectors of outputs, of a block, whose operands stay in registers.
 constexpr int kBlockSums = 8;
 constexpr int kBlockVectors = std::min(kVectorsOfTile, 2);
 constexpr int kBlockRows = kBlockSums / kBlockVectors;
 
-// Where a dot product is one instruction, the operands of several steps fit the registers, and so do a block's arrays
-// of vectors if each loop over them is unrolled, because GCC copies all sums in each iteration of a loop over steps.
-// Products of several instructions would spill.
+// If a dot product is one instruction, the registers hold the operands of several steps and a block's arrays of
+// vectors, provided that each loop over them is unrolled: GCC copies all sums in each iteration of a loop over steps.
+// Dot products of several instructions would spill.
 #if ET_LLM_DOTPROD || HWY_TARGET == HWY_AVX3_DL
 #define ET_LLM_UNROLL _Pragma("GCC unroll 16")
 constexpr int kBlockSteps = 4;
@@ -27,17 +27,17 @@ constexpr int kBlockSteps = 4;
 constexpr int kBlockSteps = 1;
 #endif
 
-// How the sums of a block lie in vectors: each has outputs of one row. kSmall: see add_dots().
+// A layout in which each vector has outputs of one row. kSmall: see add_dots().
 template <bool kSmall>
 struct OfOneRow {
   static constexpr int kRowParts = kBlockRows, kOutputParts = kBlockVectors, kColumns = 4;
-  // Where the sums of a part of the rows and a part of the outputs are.
+  // The index of the sums of a part of the rows and a part of the outputs.
   static constexpr int place(int rows, int outputs) { return outputs * kRowParts + rows; }
 
   // Reorders a panel for add().
   static void prepare(uint8_t*, int64_t) {}
 
-  // Adds the products of the next kColumns columns.
+  // Adds the dot products over the next kColumns columns.
   static HWY_INLINE void add(const uint8_t* weights, const int8_t* activations, Vec32 (&sums)[kBlockSums]) {
     VecByte operands[kBlockVectors];
     for (int v = 0; v < kBlockVectors; ++v) {
@@ -61,7 +61,7 @@ struct OfOneRow {
     }
   }
 
-  // A number of each row or output, broadcast to the vectors of sums that it applies to.
+  // Loads a number for each row or output, and broadcasts it to the layout of the sums.
   static HWY_INLINE VecFloat of_rows(const float* from, int part) { return hn::Set(TagFloat(), from[part]); }
   static HWY_INLINE Vec32 of_rows(const int32_t* from, int32_t factor, int part) {
     return hn::Set(Tag32(), from[part] * factor);
@@ -70,19 +70,19 @@ struct OfOneRow {
     return hn::LoadU(TagFloat(), from + part * kLanes32);
   }
 
-  // Exchanges this layout and that of OfOneRow.
+  // Converts sums from this layout to that of OfOneRow, and back.
   static HWY_INLINE void arrange(VecFloat (&)[kBlockSums]) {}
 };
 
 #if ET_LLM_I8MM
-// Each vector has two outputs of two rows.
+// A layout in which each vector has two outputs of two rows.
 struct OfTwoRows {
   static constexpr int kRowParts = kBlockRows / 2, kOutputParts = kBlockVectors * 2, kColumns = 8;
   static_assert(kBlockRows == 4 && kBlockVectors == 2, "of NEON");
   static constexpr int place(int rows, int outputs) { return outputs / 2 * 4 + rows * 2 + outputs % 2; }
   using Tag64 = hn::Repartition<int64_t, Tag32>;
 
-  // Eight columns of an output come together.
+  // Reorders a panel so that eight columns of an output are contiguous.
   static void prepare(uint8_t* weights, int64_t columns) {
     const Tag32 d;
     for (int64_t k = 0; k < columns; k += kColumns, weights += kColumns * kTileOutputs) {

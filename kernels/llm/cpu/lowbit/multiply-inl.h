@@ -3,7 +3,7 @@
 // outputs, so that nothing is summed across lanes and weights are read in sequence. With instructions
 // that multiply matrices of bytes (i8mm), a vector of sums has two outputs of two rows.
 //
-// For the instruction set of HWY_TARGET. Names are those of one source file.
+// For the instruction set of HWY_TARGET. Each source file that includes this has its own copy.
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/multiply_block-inl.h"

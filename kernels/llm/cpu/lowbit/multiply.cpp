@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice of an instruction set, and where quantised activations lie for it.
+// Chooses an instruction set, and lays out quantised activations for it.
 #include "kernels/llm/cpu/lowbit/targets.h"  // before Highway
 
 #include "kernels/llm/cpu/lowbit/multiply.h"
@@ -25,15 +25,15 @@ const Multiplication* const kMultiplications[] = {
 
 namespace {
 
-// Up to so many rows are multiplied one by one: a block would be mostly padding.
+// Up to this many rows are multiplied one by one, because a block would be mostly padding.
 constexpr int64_t kSingleRows = 2;
 
 std::atomic<const Multiplication*> chosen_multiplication{nullptr};
 
 }  // namespace
 
-// Asking a processor for its features may take longer than a product, so the answer is kept. Threads that ask at the
-// same time get the same answer.
+// Reading a processor's features may take longer than a multiplication, so the result is cached. Threads that compute
+// it at the same time get the same result.
 const Multiplication& multiplication() {
   const Multiplication* chosen = chosen_multiplication.load(std::memory_order_relaxed);
   if (chosen == nullptr) {

@@ -13,7 +13,7 @@ namespace torch::executor::native {
 struct QuantizedRows {
   int64_t rows;
   int64_t interleave;
-  int64_t columns;     ///< of a row that lie together: 4 or 8
+  int64_t columns;     ///< the number of contiguous columns of a row: 4 or 8
   int8_t* values;      ///< [block][padded columns / columns][interleave][columns]
   float* scales;       ///< [block][group][interleave]
   float* scaled_sums;  ///< [block][group][interleave]: scale * sum of the group's integers
@@ -45,27 +45,27 @@ extern const Multiplication* const kMultiplications[];
 /// The one that this processor uses.
 const Multiplication& multiplication();
 
-/// For tests: uses this instruction set from now on; nullptr stands for the best one that runs.
+/// For tests: uses this instruction set from now on; nullptr means the best one that runs.
 void choose_multiplication(const Multiplication* chosen);
 
-/// The bytes that `rows` quantised rows take with these weights.
+/// The size in bytes of `rows` quantised rows for these weights.
 int64_t quantized_bytes(const PackedWeights& weights, int64_t rows);
 
 /// Places quantised rows in quantized_bytes() bytes at `memory`, which is aligned for floats.
 QuantizedRows place_rows(const PackedWeights& weights, int64_t rows, void* memory);
 
-/// Quantises the blocks [begin, end) of rows of `weights.columns` floats, as the weights say:
+/// Quantises the blocks [begin, end) of rows of `weights.columns` floats, in the scheme of the weights:
 /// - a scale a group: x ~ scale * q with scale = max |x| / 127, as in ggml's Q8_0, but in float32;
 /// - a scale and a zero point a row: x ~ scale * (q - zero point), torchao's INT8_ASYM_PER_TOKEN.
 /// The scale of a group, or row, that contains NaN or infinity is NaN, so that its results are NaN.
 void quantize_blocks(const PackedWeights& weights, const float* x, int64_t begin, int64_t end,
                      const QuantizedRows& rows);
 
-/// out[i * n + j] = the product of row i and row j of the weights, for the 16 columns j of each of the tiles
+/// out[i * n + j] = the dot product of row i and row j of the weights, for the 16 columns j of each of the tiles
 /// [begin, end). Results do not depend on how the tiles are divided among calls.
 void multiply_tiles(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
 
-/// The same for rows of floats: the weights are dequantised, nothing else is rounded.
+/// The same for rows of floats: the weights are dequantised, and the activations stay floats.
 void multiply_float_tiles(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,
                           float* out);
 

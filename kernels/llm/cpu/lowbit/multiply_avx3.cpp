@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products by AVX-512.
+// GEMM with AVX-512.
 #include "kernels/llm/cpu/lowbit/targets.h"  // before Highway
 
 #if ET_LLM_COMPILES_FOR(HWY_AVX3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products by the instructions for which everything is compiled.
+// GEMM with the baseline instruction set of the build.
 #include "kernels/llm/cpu/lowbit/targets.h"  // before Highway
 
 #include "kernels/llm/cpu/lowbit/multiply-inl.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of blocks of rows: weights are unpacked once for all of them.
+// GEMM of blocks of rows: weights are unpacked once for all rows.
 //
-// For the instruction set of HWY_TARGET. Names are those of one source file.
+// For the instruction set of HWY_TARGET. Each source file that includes this has its own copy.
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/layouts-inl.h"
@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
 
-// Adds the products of the next kSteps * Layout::kColumns columns.
+// Adds the dot products over the next kSteps * Layout::kColumns columns.
 template <class Layout, int kSteps>
 HWY_INLINE void add_steps(const uint8_t*& weights, const int8_t*& activations, Vec32 (&sums)[kBlockSums]) {
   ET_LLM_UNROLL
@@ -21,7 +21,7 @@ HWY_INLINE void add_steps(const uint8_t*& weights, const int8_t*& activations, V
   activations += kSteps * Layout::kColumns * kBlockRows;
 }
 
-// Adds the products of a group. It has columns: GCC copies the sums in a loop that may have no turn.
+// Adds the dot products over a group of at least one column: in a loop that may have no iteration, GCC copies the sums.
 template <class Layout>
 HWY_INLINE void add_group(int64_t columns, const uint8_t*& weights, const int8_t*& activations,
                           Vec32 (&sums)[kBlockSums]) {
@@ -39,7 +39,7 @@ HWY_INLINE void add_group(int64_t columns, const uint8_t*& weights, const int8_t
   } while (activations != end);
 }
 
-// Writes the totals of the first `stored` rows of a block, whose outputs begin at `out`. `offsets`: of these rows;
+// Writes the totals of the first `stored` rows of a block, whose outputs begin at `out`. `offsets`: the rows' offsets;
 // nullptr if other panels follow.
 HWY_INLINE void store_block(const PackedWeights& w, int64_t tile, int64_t stored, int vector, const float* offsets,
                             const VecFloat (&totals)[kBlockSums], float* out) {
@@ -57,7 +57,7 @@ HWY_INLINE void store_block(const PackedWeights& w, int64_t tile, int64_t stored
   }
 }
 
-// Adds the products of a panel and a block of rows, of which `stored` exist and begin at `out`.
+// Multiplies a block of rows by a panel, and adds the results to the outputs of the `stored` existing rows at `out`.
 template <class Layout, bool kHasMinima>
 HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& rows, const Panel& panel, int64_t tile,
                                  int64_t block, int64_t stored, int vector, float* out) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of one row of activations in groups of 32, as ggml's most common types have them, by Arm's dot products:
-// what multiply_row() asks in each group is known to the compiler.
+// Multiplies one row of activations in groups of 32, as in ggml's most common types, with Arm's dot products. The
+// conditions that multiply_row() tests for each group are template arguments here.
 //
-// For the instruction set of HWY_TARGET. Names are those of one source file.
+// For the instruction set of HWY_TARGET. Each source file that includes this has its own copy.
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/multiply_row-inl.h"
@@ -13,7 +13,7 @@ namespace {
 
 #if ET_LLM_DOTPROD
 
-/// Scales and minima of a group.
+/// The form of the scales and minima of a group.
 enum class CommonGroup {
   Halves,           ///< float16, without minima: Q4_0 and Q8_0
   HalvesAndMinima,  ///< float16: Q4_1
@@ -22,11 +22,11 @@ enum class CommonGroup {
 constexpr int64_t kCommonColumns = 32;
 static_assert(kVectorsOfTile == 4, "of NEON");
 
-// Adds the products of a group, from block kBlockAt of its weights on.
+// Adds the dot products over a group, from block kBlockAt of its weights on.
 template <int kBits, int kBlockAt = 0>
 HWY_INLINE void add_common_columns(const uint8_t* weights, const Fours (&activations)[2],
                                    Vec32 (&sums)[kVectorsOfTile]) {
-  constexpr int kFours = 8 / kBits, kFour = kBlockAt * kFours;  // in a block; the first of this one
+  constexpr int kFours = 8 / kBits, kFour = kBlockAt * kFours;  // the fours of a block, and the first of this block
   if constexpr (kFour < kCommonColumns / 4) {
     VecByte block[kVectorsOfTile];
     ET_LLM_UNROLL
@@ -48,7 +48,7 @@ HWY_INLINE void add_common_columns(const uint8_t* weights, const Fours (&activat
   }
 }
 
-/// The int8 of a tile.
+/// Loads the int8 scales or minima of a tile.
 HWY_INLINE void load_bytes(const uint8_t* from, Vec32 (&to)[kVectorsOfTile]) {
   const int8x16_t bytes = vreinterpretq_s8_u8(vld1q_u8(from));
   const int16x8_t low = vmovl_s8(vget_low_s8(bytes)), high = vmovl_high_s8(bytes);
@@ -67,7 +67,7 @@ HWY_INLINE void add_scaled(const Vec32 (&sums)[kVectorsOfTile], float scale, con
     Vec32 scales[kVectorsOfTile];
     load_bytes(from, scales);
     ET_LLM_UNROLL
-    for (int v = 0; v < kVectorsOfTile; ++v) {  // less than 2^24 for weights of 4 bits: exact
+    for (int v = 0; v < kVectorsOfTile; ++v) {  // exact, because products with 4-bit weights are less than 2^24
       totals[v] = hn::MulAdd(hn::ConvertTo(df, hn::Mul(sums[v], scales[v])), hn::Set(df, scale), totals[v]);
     }
   } else {
@@ -81,7 +81,7 @@ HWY_INLINE void add_scaled(const Vec32 (&sums)[kVectorsOfTile], float scale, con
   }
 }
 
-// totals -= sum * minima, which are those of a tile at `from`.
+// totals -= sum * minima, with the minima of a tile at `from`.
 template <CommonGroup kGroup>
 HWY_INLINE void subtract_minima(float sum, const uint8_t* from, VecFloat (&totals)[kVectorsOfTile]) {
   const TagFloat df;
@@ -102,7 +102,7 @@ HWY_INLINE void subtract_minima(float sum, const uint8_t* from, VecFloat (&total
   }
 }
 
-// The groups of a row of activations, one after the other.
+// The groups of a row of activations; add_groups() advances the pointers from group to group.
 struct CommonRow {
   const int8_t* values;
   const float* scales;
@@ -110,8 +110,8 @@ struct CommonRow {
   const int32_t* sums;
 };
 
-// Adds the products of a block of groups of a tile, whose weights begin at `at`, but for the factors of the block. With
-// these, `minima` has what the minima subtract; otherwise `totals` has it.
+// Adds the dot products over a block of groups of a tile, whose weights begin at `at`. The factors of the block are not
+// applied: with factors, the minima's part is subtracted from `minima`, otherwise from `totals`.
 template <int kBits, CommonGroup kGroup>
 HWY_INLINE void add_groups(const PackedWeights& w, CommonRow& row, const uint8_t*& at,
                            VecFloat (&totals)[kVectorsOfTile], VecFloat (&minima)[kVectorsOfTile]) {
@@ -194,7 +194,7 @@ decltype(&multiply_row<kBits, Bytes::AsStored>) multiply_row_by(const PackedWeig
   }
 #endif
   if constexpr (kBits == 8 && kHasSignedDots) {
-    if (w.signed_bytes && !w.row_activations) {  // activations with a scale a group are symmetric: no -128
+    if (w.signed_bytes && !w.row_activations) {  // symmetric activations are never -128
       return multiply_row<kBits, Bytes::Signed>;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of rows of floats: a weight becomes a float, and nothing else is rounded.
+// GEMM of float activations: weights are dequantised to floats.
 //
-// For the instruction set of HWY_TARGET. Names are those of one source file.
+// For the instruction set of HWY_TARGET. Each source file that includes this has its own copy.
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/multiply.h"
@@ -14,12 +14,12 @@ namespace {
 // Rows of activations that share the weights in registers.
 constexpr int kFloatRows = 4;
 
-// Where a row's columns of a group begin, for each row.
+// The address of a group's columns in each row.
 struct FloatRows {
   const float* x[kFloatRows];
 };
 
-// Adds the first `count` of the four columns from k on; a vector has a byte of each.
+// Adds the products of the first `count` of the four columns from k on; each lane of the weights has a byte of each.
 template <int kRows, bool kHasMinima>
 HWY_INLINE void add_float_columns(const FloatRows& rows, VecFloat scale, VecFloat offset, const uint8_t* weights,
                                   int64_t k, int64_t count, VecFloat (&totals)[kRows]) {
@@ -50,7 +50,7 @@ HWY_INLINE void add_float_group(const FloatRows& rows, VecFloat scale, VecFloat 
   }
 }
 
-// Adds the products of a panel and kRows rows to the outputs, which begin at `out`.
+// Multiplies kRows rows by a panel, and adds the results to the outputs, which begin at `out`.
 template <int kRows>
 HWY_NOINLINE void multiply_float_block(const PackedWeights& w, const Panel& panel, const float* x, int64_t tile,
                                        int vector, float* out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products by NEON with the dot products of Armv8.2.
+// GEMM with NEON and the dot products of Armv8.2.
 #include "kernels/llm/cpu/lowbit/targets.h"  // before Highway
 
 #if ET_LLM_COMPILES_FOR_DOTPROD

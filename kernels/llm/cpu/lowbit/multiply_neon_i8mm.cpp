@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products by NEON with the matrix products of Armv8.6, and its dot products.
+// GEMM with NEON, the int8 matrix multiplications of Armv8.6, and dot products.
 #include "kernels/llm/cpu/lowbit/targets.h"  // before Highway
 
 #if ET_LLM_COMPILES_FOR_DOTPROD

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of one row of activations: weights go from memory through registers into the sums.
+// Multiplies one row of activations. Weights are unpacked in registers, not in memory.
 //
-// For the instruction set of HWY_TARGET. Names are those of one source file.
+// For the instruction set of HWY_TARGET. Each source file that includes this has its own copy.
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/dots-inl.h"
@@ -18,8 +18,8 @@ enum class Bytes {
   Signed,   ///< by add_signed_dots()
 };
 
-// Adds the products of 4 kCount columns, which are whole units, from number 4 kFour on. `fours` has those from the
-// previous multiple of 16 on.
+// Adds the dot products over 4 * kCount columns, which are whole units, from column 4 * kFour on. `fours` has the
+// activations from the previous multiple of 16 columns on.
 template <int kBits, Bytes kBytes, int kCount, int kFour = 0>
 HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fours fours,
                             Vec32 (&sums)[kVectorsOfTile]) {
@@ -45,7 +45,7 @@ HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fou
   }
 }
 
-// Not a loop: GCC would keep the totals in memory for it.
+// Recursive, because GCC would keep the totals of a loop in memory.
 template <int kVector = 0>
 HWY_INLINE void store_row(const PackedWeights& w, int64_t tile, float offset, const VecFloat (&totals)[kVectorsOfTile],
                           float* out) {
@@ -55,8 +55,8 @@ HWY_INLINE void store_row(const PackedWeights& w, int64_t tile, float offset, co
   }
 }
 
-// The columns of a step of the loop. With Arm's dot products, whose operands fit the registers, a group of 32 has no
-// loop.
+// The columns of an iteration of the loop. With Arm's dot products, whose operands fit in registers, a group of 32 is
+// one iteration.
 constexpr int64_t kStepColumns = ET_LLM_DOTPROD ? 32 : 16;
 
 template <int kBits, Bytes kBytes>
@@ -64,7 +64,7 @@ HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows
                                float* out) {
   const TagFloat df;
   constexpr int64_t kUnit = unit_of(kBits), kUnitBytes = kUnit * kTileOutputs * kBits / 8;
-  constexpr int64_t kUnits = std::max(kStepColumns / kUnit, int64_t{1});  // of a step of the loop
+  constexpr int64_t kUnits = std::max(kStepColumns / kUnit, int64_t{1});  // of an iteration of the loop
   const int32_t zero_point = w.zero_point - (kBytes == Bytes::Signed ? 128 : zero_point_shift(kBits));
   const int8_t* activations = rows.values + row * w.padded_columns();
   const float* scales = rows.scales + row * w.groups;

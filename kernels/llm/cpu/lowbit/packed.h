@@ -8,7 +8,7 @@
 //    0  uint32  kPackedMagic
 //    4  uint8   bits of a stored weight, 1 to 8
 //    5  uint8   PackedFlags
-//    6  uint16  the zero point of all weights, where there are no minima
+//    6  uint16  the zero point of all weights, if they have no minima
 //    8  uint32  group: weights of a row that share a scale; a multiple of unit_of(bits), at most kMaxGroup
 //   12  uint32  rows, n
 //   16  uint32  columns, k
@@ -20,8 +20,8 @@
 //   float[16]         the sum of each row's weights (only with kRowActivations), then for each group:
 //   scale[16]         float16, or float32 with kWideScales, or int8 with kBlockFactors
 //   minimum[16]       of the same type, only with kMinima
-//   the weights, in units of unit_of(bits) columns. A unit has a plane of 4 bits, of 2 bits and of 1 bit, as the number
-//   of bits is the sum of these; 8 bits are whole bytes, with kSignedBytes those of u - 128. Weight [row r, column 4 j
+//   the weights, in units of unit_of(bits) columns. A unit has planes of 4 bits, 2 bits and 1 bit, those whose sum is
+//   the number of bits. Weights of 8 bits are whole bytes: u, or u - 128 with kSignedBytes. Weight [row r, column 4 j
 //   + i] belongs to byte 4 r + i: of 64-byte block j for whole bytes; else in a plane of b bits, of block j / (8 / b),
 //   from bit (j % (8 / b)) * b on. Low planes hold the high bits: 6 = 4 + 2 is (low 4 bits) | (2 bits) << 4.
 //
@@ -30,7 +30,7 @@
 //   float16[16]       that of its minima, only with kMinima
 // and a scale or minimum is this factor times the int8 of the group, which float32 holds exactly.
 //
-// A weight means scale * u - minimum, or scale * (u - zero point).
+// A weight's value is scale * u - minimum, or scale * (u - zero point).
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ constexpr int64_t kMaxGroup = 256;
 
 enum PackedFlags : uint8_t {
   kMinima = 1,
-  kRowActivations = 2,  ///< int8 activations have one scale and one zero point a row, else a scale a group
+  kRowActivations = 2,  ///< int8 activations have a scale and a zero point a row; otherwise a scale a group
   kWideScales = 4,
   kBlockFactors = 8,  ///< not with kWideScales
   kSignedBytes = 16,  ///< only of 8 bits; Arm's dot products take them as they are
@@ -86,8 +86,8 @@ struct PackedWeights {
   const uint8_t* blocks_of(int64_t number) const { return tile(number) + (row_activations ? kTileOutputs * 4 : 0); }
 };
 
-/// Reads a header. Reports as InvalidArgument what is not a packed matrix of n rows and k columns, or has not the bytes
-/// that its header says. Returns false then.
+/// Reads a header. Reports InvalidArgument and returns false if it is not a packed matrix of n rows and k columns, or
+/// if its size differs from the header's.
 bool read_packed(KernelRuntimeContext& ctx, const char* op, const Tensor& packed, int64_t n, int64_t k,
                  PackedWeights* weights);
 

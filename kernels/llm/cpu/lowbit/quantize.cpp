@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Activations in int8, quantised when they are there.
+// Quantises activations to int8 at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/llm/cpu/lowbit/quantize.cpp"
 #include <algorithm>
@@ -51,7 +51,7 @@ HWY_INLINE Extremes extremes_of(const float* x, int64_t count) {
   for_vectors(x, count, [&](FloatVec v, int64_t, int64_t) HWY_ATTR {
     least = hn::Min(least, v);
     most = hn::Max(most, v);
-    bits = hn::Max(bits, hn::BitCast(di, hn::Abs(v)));  // floats without a sign are in the order of their bits
+    bits = hn::Max(bits, hn::BitCast(di, hn::Abs(v)));  // the order of floats without a sign is that of their bits
   });
   Extremes result;
   const int32_t largest = hn::ReduceMax(di, bits);
@@ -118,7 +118,7 @@ HWY_INLINE Parameters asymmetric(const float* x, int64_t count) {
   return {scale, 1.0f / scale, static_cast<int32_t>(std::min(std::max(zero_point, -128.0f), 127.0f))};
 }
 
-// The columns of a row, kTogether at a time, to where they lie beside those of `interleave` - 1 other rows.
+// Copies the columns of a row, kTogether at a time, to a layout interleaved with `interleave` - 1 other rows.
 template <int64_t kTogether>
 HWY_INLINE void place_columns(const int8_t* from, int64_t columns, int64_t interleave, int8_t* to) {
   for (int64_t k = 0; k < columns; k += kTogether, to += interleave * kTogether) {
@@ -126,7 +126,7 @@ HWY_INLINE void place_columns(const int8_t* from, int64_t columns, int64_t inter
   }
 }
 
-// Row `row` as number `lane` of a block.
+// Quantises row `row` as row `lane` of a block.
 HWY_INLINE void quantize_row(const PackedWeights& w, const float* x, int64_t block, int64_t lane,
                              const QuantizedRows& to) {
   Parameters parameters{0.0f, 0.0f, 0};

@@ -4,10 +4,10 @@
 // processor's vector functions take two seconds to parse, so that a file for each number of bits would take longer than
 // its code.
 //
-// On Arm, HWY_TARGET is NEON in all of them. Highway has no set for Armv8.2's dot products without bfloat16, and one
-// with it only for recent compilers. dots-inl.h writes these instructions in assembly, as ET_LLM_DOTPROD and
-// ET_LLM_I8MM tell it: every compiler assembles them, whatever processor it compiles for, without options for a source
-// file, which programs that compile these files for several processors at once could not use.
+// On Arm, HWY_TARGET is NEON in all of them. Highway lacks a target for Armv8.2's dot products without bfloat16, and
+// has the one with bfloat16 only for recent compilers. If ET_LLM_DOTPROD and ET_LLM_I8MM are set, dots-inl.h writes
+// these instructions in assembly: every compiler assembles them for every processor, without compile options of a
+// source file, which builds for several processors at once cannot use.
 #pragma once
 
 #undef HWY_DISABLED_TARGETS
@@ -23,10 +23,10 @@
 
 #include "hwy/detect_targets.h"
 
-// Whether products are compiled for an instruction set of Highway's besides the one for which everything is compiled.
+// Whether the kernels are compiled for a target of Highway besides the baseline.
 #define ET_LLM_COMPILES_FOR(target) ((HWY_TARGETS & (target)) != 0 && HWY_STATIC_TARGET != (target))
 
-// Whether they are compiled for the dot products of 64-bit Arm.
+// Whether the kernels are compiled for the dot products of 64-bit Arm.
 #if HWY_ARCH_ARM_A64 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
 #define ET_LLM_COMPILES_FOR_DOTPROD 1
 #else

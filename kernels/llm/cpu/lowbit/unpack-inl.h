@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packed weights as vectors, for the instruction set of HWY_TARGET. Names are those of one source file.
+// Packed weights as vectors, for the instruction set of HWY_TARGET. Each source file that includes this has a copy.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A lane of 32 bits is an output: four columns of it, a sum or a scale. kTileVectors32 vectors are a tile.
+// A lane of 32 bits belongs to an output: four columns, a sum or a scale. kVectorsOfTile vectors are a tile.
 using Tag32 = hn::CappedTag<int32_t, kTileOutputs>;
 using TagFloat = hn::Rebind<float, Tag32>;
 using TagByte = hn::Repartition<uint8_t, Tag32>;
@@ -36,12 +36,12 @@ constexpr int bytes_before_ones() {
   return bytes_before_twos<kBits>() + ((kBits & 2) != 0 ? kBlock * static_cast<int>(unit_of(kBits)) / 16 : 0);
 }
 
-// The bytes of `below`, which are less than 2^kTo, with part kPart of each byte of a plane of kPlaneBits from bit kTo
-// on.
+// Adds bits to bytes: from bit kTo on, part kPart of each byte of a plane of kPlaneBits. The bytes of `below` are less
+// than 2^kTo.
 template <int kPlaneBits, int kPart, int kTo>
 HWY_INLINE VecByte with_part(VecByte below, VecByte plane) {
   constexpr int kShift = kPlaneBits * kPart - kTo;
-  if constexpr (HWY_ARCH_ARM && kTo == 0 && kShift + kPlaneBits == 8) {  // which shifts bytes
+  if constexpr (HWY_ARCH_ARM && kTo == 0 && kShift + kPlaneBits == 8) {  // Arm has shifts of bytes
     return hn::ShiftRight<kShift>(plane);
   }
   const hn::Repartition<uint16_t, Tag32> d16;
@@ -52,13 +52,13 @@ HWY_INLINE VecByte with_part(VecByte below, VecByte plane) {
   } else if constexpr (kShift < 0) {
     plane = hn::BitCast(TagByte(), hn::ShiftLeft<-kShift>(words));
   }
-  if constexpr (HWY_ARCH_ARM && kTo > 0) {  // which has one instruction for it
+  if constexpr (HWY_ARCH_ARM && kTo > 0) {  // Arm has an instruction for this
     return hn::BitwiseIfThenElse(mask, plane, below);
   }
   return kTo == 0 ? hn::And(plane, mask) : hn::Or(below, hn::And(plane, mask));
 }
 
-/// Four columns, from column 4 kColumns of a unit on, of the outputs whose bytes begin at `unit`.
+/// Four columns, from column 4 * kColumns of a unit on, of the outputs whose bytes begin at `unit`.
 template <int kBits, int kColumns>
 HWY_INLINE VecByte weights_at(const uint8_t* unit) {
   const TagByte d;
@@ -82,7 +82,7 @@ HWY_INLINE VecByte weights_at(const uint8_t* unit) {
   }
 }
 
-/// Vector `vector` of the numbers of a tile of a row that begins at `row`; 0 for those which the row has not.
+/// Loads vector `vector` of a tile from a row that begins at `row`; 0 past the end of the row.
 HWY_INLINE VecFloat load_outputs(const PackedWeights& w, int64_t tile, int vector, const float* row) {
   const int64_t first = tile * kTileOutputs + vector * kLanes32, left = w.rows - first;
   if (left >= kLanes32) {
@@ -100,7 +100,7 @@ HWY_INLINE void store_outputs(const PackedWeights& w, int64_t tile, int vector, 
   }
 }
 
-/// What the activations' zero points add is taken off.
+/// Subtracts the part of a total that comes from the activations' zero point.
 HWY_INLINE VecFloat without_offset(const PackedWeights& w, int64_t tile, int vector, float offset, VecFloat total) {
   if (!w.row_activations) {
     return total;
@@ -110,21 +110,21 @@ HWY_INLINE VecFloat without_offset(const PackedWeights& w, int64_t tile, int vec
   return hn::NegMulAdd(sums, hn::Set(df, offset), total);
 }
 
-/// Numbers in float16 of the outputs of a vector, which is number `vector` of a tile.
+/// Loads the float16 of vector `vector` of a tile.
 HWY_INLINE VecFloat halves_at(const uint8_t* from, int vector) {
   const hn::Rebind<hwy::float16_t, TagFloat> d16;
   const hn::Repartition<uint8_t, decltype(d16)> d8;
   return hn::PromoteTo(TagFloat(), hn::BitCast(d16, hn::LoadU(d8, from + vector * kLanes32 * 2)));
 }
 
-/// The numbers in float16 of a tile.
+/// Loads the float16 of a tile.
 HWY_INLINE void load_halves(const uint8_t* from, VecFloat (&to)[kVectorsOfTile]) {
   for (int v = 0; v < kVectorsOfTile; ++v) {
     to[v] = halves_at(from, v);
   }
 }
 
-/// The products of the int8 of a tile and the factors of its block.
+/// Loads the int8 of a tile, and multiplies them by the factors of its block.
 HWY_INLINE void load_products(const uint8_t* from, const VecFloat (&factors)[kVectorsOfTile],
                               VecFloat (&to)[kVectorsOfTile]) {
   const hn::Rebind<int8_t, Tag32> d8;
@@ -134,7 +134,7 @@ HWY_INLINE void load_products(const uint8_t* from, const VecFloat (&factors)[kVe
   }
 }
 
-/// Scales or minima of a group of a tile. `factors`: those of their block, where there are any.
+/// Loads the scales or minima of a group of a tile. `factors` are their block's, if it has factors.
 HWY_INLINE void load_parameters(const PackedWeights& w, const uint8_t* from, const VecFloat (&factors)[kVectorsOfTile],
                                 VecFloat (&to)[kVectorsOfTile]) {
   const TagFloat d;
@@ -149,7 +149,7 @@ HWY_INLINE void load_parameters(const PackedWeights& w, const uint8_t* from, con
   }
 }
 
-/// The factors of a block; those of its scales begin at `from`.
+/// Loads the factors of a block, which begin with those of the scales at `from`.
 HWY_INLINE void load_factors(const PackedWeights& w, const uint8_t* from, VecFloat (&scales)[kVectorsOfTile],
                              VecFloat (&minima)[kVectorsOfTile]) {
   for (int v = 0; v < kVectorsOfTile; ++v) {
@@ -185,7 +185,7 @@ struct GroupsOfTile {
   }
 };
 
-// The columns of a tile that are unpacked at a time, for all rows of activations. They stay in the first cache.
+// The columns of a tile that are unpacked at a time, for all rows of activations. They stay in the L1 cache.
 constexpr int64_t kPanelColumns = 1024;
 constexpr int64_t kPanelGroups = 32;
 static_assert(kPanelColumns >= kMaxGroup, "a panel has at least a group");

@@ -16,8 +16,8 @@ void row_statistics(const float* in, int64_t width, float eps, float* mean, floa
 void normalize_row(const float* in, float* out, int64_t width, float mean, float rstd, const float* weight,
                    const float* bias);
 
-/// (x - center) * scale + shift. It must not be computed as x * scale - center * scale + shift: where x is near center,
-/// the products cancel and leave their rounding errors, which a large scale makes visible.
+/// (x - center) * scale + shift. It must not be computed as x * scale - center * scale + shift: if x is near center,
+/// the products cancel, and their rounding errors remain, which a large scale amplifies.
 void scale_row(const float* in, float* out, int64_t width, float center, float scale, float shift);
 
 /// x * scale[i] + shift[i] for each of `rows` rows, which are `stride` floats apart.

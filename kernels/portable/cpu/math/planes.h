@@ -40,7 +40,7 @@ inline bool check_resize_planes(KernelRuntimeContext& ctx, const char* op, Tenso
 template <typename Function>
 void for_each_plane(const Planes& in, const Planes& out, const Function& fn) {
   if (out.height == 0 || out.width == 0) {
-    return;  // Nothing to compute, for what may be billions of planes.
+    return;  // An empty tensor may have billions of planes, for which nothing is computed.
   }
   for (int64_t n = 0; n < in.batch; ++n) {
     for (int64_t c = 0; c < in.channels; ++c) {

@@ -76,7 +76,7 @@ struct Volumes {
 bool check_resize_volumes(KernelRuntimeContext& ctx, const char* op, Tensor& out, const Tensor& in, size_t spatial,
                           const int64_t (&sizes)[kSpatialDims]);
 
-/// The elements of the input from `in` on that one window covers, and the element `out` of the output.
+/// A window over the input's elements from `in` on, and the index `out` of its element of the output.
 struct Window {
   int64_t in, out;
   int64_t position[kSpatialDims];  ///< of the output's element
@@ -102,7 +102,7 @@ struct Window {
 template <typename SpanOf, typename Body>
 void for_each_window(const Volumes& in, const Volumes& out, const SpanOf& span_of, const Body& body) {
   if (out.size[0] == 0 || out.size[1] == 0 || out.size[2] == 0) {
-    return;  // Nothing to compute, for what may be billions of channels.
+    return;  // There may be billions of channels, for which nothing is computed.
   }
   Window window;
   for (int64_t n = 0; n < out.batch; ++n) {

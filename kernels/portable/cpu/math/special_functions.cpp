@@ -184,7 +184,7 @@ double digamma(double x) {
     if (is_integer(x)) {
       return kNaN;
     }
-    // From the nearest integer: that difference is exact.
+    // The difference from the nearest integer is exact.
     return digamma(1 - x) - kPi / std::tan(kPi * (x - std::round(x)));
   }
   double result = 0;

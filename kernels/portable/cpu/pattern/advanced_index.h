@@ -11,7 +11,7 @@
 namespace torch::executor::native {
 
 /// The indices of one indexing expression. Indices are int64 or int32 tensors, which are broadcast together, or bool
-/// (uint8) masks, which stand for the positions of their non-zero elements. A dimension without an index is kept whole.
+/// (uint8) masks, which select the positions of their non-zero elements. A dimension without an index is kept whole.
 /// The dimensions of the broadcast indices replace the indexed ones if those are adjacent, else they come first.
 class AdvancedIndex {
  public:
@@ -79,8 +79,8 @@ class AdvancedIndex {
 
   bool add_source(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& index, size_t dim);
   bool broadcast(KernelRuntimeContext& ctx, const char* op, const Source& source);
-  /// Whether the only index is a tensor, no mask, and all positions lie at equal steps: `count` elements, `steps[0]`
-  /// apart in the index and `steps[1]` apart in the result.
+  /// Whether there is one index, which is a tensor of indices whose elements lie at equal steps: `count` elements,
+  /// `steps[0]` apart in the index and `steps[1]` apart in the result.
   bool is_one_loop(const StridedView& result, int64_t* count, int64_t (&steps)[2]) const;
   bool locate(KernelRuntimeContext& ctx, const char* op, Source& source, const StridedView& self,
               const int64_t* position, int64_t* self_offset);

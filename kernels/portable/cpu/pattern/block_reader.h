@@ -78,7 +78,7 @@ class BlockWriter {
 
   bool is_direct() const { return stride_ == 1 && convert_ == nullptr && !rounding_; }
 
-  /// Where to put the values for the elements from `offset` on. Must be followed by commit().
+  /// The address to which the values of the elements from `offset` on are written. Must be followed by commit().
   void* begin(int64_t offset) { return is_direct() ? address(offset) : values_; }
   void commit(int64_t offset, size_t count);
 

@@ -68,7 +68,7 @@ bool check_no_overlap(KernelRuntimeContext& ctx, const char* op, const Tensor& r
   const bool apart = read.numel() == 0 || written.numel() == 0 || read_begin + read.nbytes() <= written_begin ||
                      written_begin + written.nbytes() <= read_begin;
   ET_KERNEL_CHECK_MSG(ctx, apart, InvalidArgument, false,
-                      "%s: an argument shares memory with a result; plan them into different places", op);
+                      "%s: an argument shares memory with a result; plan them without overlap", op);
   return true;
 }
 

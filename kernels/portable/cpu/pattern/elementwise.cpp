@@ -107,7 +107,7 @@ bool resize(KernelRuntimeContext& ctx, const char* op, ArrayRef<SizesType> sizes
 bool plan_result(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, Promotion promotion, const Tensor& out,
                  ComputeType* type) {
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype), InvalidArgument, false,
-                      "%s: the dtypes of the inputs have no common one; convert them before", op);
+                      "%s: the dtypes of the inputs have no common dtype; convert them before", op);
   if (promotion == Promotion::IntToFloat && isIntegralType(dtype, /*includeBool=*/true)) {
     dtype = ScalarType::Float;
   }

@@ -42,7 +42,7 @@ ScalarType result_type(std::initializer_list<Operand> operands);
 
 /// The output of an elementwise operator, and the dtype of its result before that is converted to the output's dtype.
 struct Output {
-  /// @param dtype_ Undefined stands for the promoted dtype of the operands.
+  /// @param dtype_ Undefined means the promoted dtype of the operands.
   /// @param exact_operands_ Bit n: operand n is not rounded to that dtype if the dtype is float16 or bfloat16.
   Output(const Tensor& tensor_, ScalarType dtype_ = ScalarType::Undefined, unsigned exact_operands_ = 0)
       : tensor(tensor_), dtype(dtype_), exact_operands(exact_operands_) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What examples/cortex_m asks of a board, from Zephyr: text goes to its console, and an exit stops the system.
+// The board's functions for examples/cortex_m, over Zephyr: text goes to its console, and an exit stops the system.
 #include <zephyr/kernel.h>
 #include <zephyr/sys/printk.h>
 #include <cstddef>
@@ -10,7 +10,7 @@ void semihosting_write(const char* text) {
   printk("%s", text);
 }
 
-/// There is no debugger to take a file.
+/// Files cannot be written, because there is no debugger.
 bool semihosting_write_file(const char*, const void*, size_t) {
   return false;
 }

@@ -6,10 +6,10 @@
 //    "calls": [{"step", "inputs": {name: array}, "outputs": {name: array}, "fails": text, "raises": text}]}
 //   array = {"type": MLMultiArrayDataType, "shape": [...], "data": Base64}
 //
-// `shapes` enumerates those of an input, if there are any. A prediction returns the outputs of the first call with
-// these inputs; with a state, of that at the next step. A call with `fails` is an error with this text, one with
+// `shapes` lists the enumerated shapes of an input, if it has any. A prediction returns the outputs of the first call
+// with these inputs; with a state, the outputs of the next step. A call with `fails` is an error with this text, one with
 // `raises` an exception. Calls without inputs fit any inputs. With COREML_STAND_IN_PADDED the rows of outputs have
-// gaps, as those of the Neural Engine have. What is called is appended to the file COREML_STAND_IN_LOG, a line a call.
+// gaps, as those of the Neural Engine have. Each call appends a line to the file COREML_STAND_IN_LOG.
 #import <CoreML/CoreML.h>
 #import <GNUstepBase/NSData+GNUstepBase.h>
 
@@ -80,7 +80,7 @@ static NSArray *strides_of(NSArray *shape, BOOL padded) {
   (void)deallocator;
   self = [super init];
   if ([shape count] != [strides count] || [shape count] == 0) {
-    report(error, @"an array has as many strides as sizes, and one at least");
+    report(error, @"an array needs at least one size, and a stride for each");
     [self release];
     return nil;
   }
@@ -266,7 +266,7 @@ static NSDictionary *descriptions_of(NSArray *records) {
 }
 @end
 
-/// What is recorded of a prediction.
+/// The record of a prediction.
 @interface StandInCall : NSObject {
  @public
   NSInteger step;

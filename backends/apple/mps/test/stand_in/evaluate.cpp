@@ -407,7 +407,7 @@ Array softmax(const Array& x, long axis) {
 Array cast(const Array& x, uint32_t type) {
   Array made{type, x.sizes, x.data};
   for (double& value : made.data) {
-    // Towards zero; numbers that no integer is stay out of the tests.
+    // Rounds towards zero; the tests do not convert values outside of an integer type's range.
     value = rounded((type & kFloat) != 0 || type == kBool ? value : std::trunc(value), type);
   }
   return made;

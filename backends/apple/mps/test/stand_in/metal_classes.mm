@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Classes of Metal and MPSGraph but for the graph, for GNUstep, without ARC. With MPS_STAND_IN_NO_GPU there is no device.
+// Classes of Metal and MPSGraph except the graph, for GNUstep without ARC. With MPS_STAND_IN_NO_GPU there is no device.
 #include "stand_in.h"
 
 using namespace stand_in;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the stand-in of MPSGraph has in addition to Apple's interface.
+// The stand-in's additions to Apple's interface of MPSGraph.
 #pragma once
 
 #import <MetalPerformanceShadersGraph/MetalPerformanceShadersGraph.h>

@@ -37,7 +37,7 @@ constexpr size_t kMostScratch = 1 << 20;
 constexpr size_t kMostEdges = 64;
 constexpr char kMostSteps[] = "262144";  // milliseconds
 
-/// Hands out memory whose end is that of an allocation.
+/// Returns memory that ends where its allocation ends.
 class ExactAllocator final : public MemoryAllocator {
  public:
   ExactAllocator() : MemoryAllocator(0, nullptr) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The instance, the device, and what they say of themselves.
+// The instance, the device, and their properties.
 #include <cstring>
 
 #include "stand_in.h"

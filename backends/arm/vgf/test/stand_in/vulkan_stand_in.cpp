@@ -6,7 +6,7 @@ using namespace executorch::backends::vgf::stand_in;
 
 namespace {
 
-/// What the loader of the Vulkan backend looks for, and this delegate does not call.
+/// A function that the Vulkan backend's loader looks for, but this delegate does not call.
 void VKAPI_CALL unused() {
   require(false, "a function is called that the stand-in does not have");
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantises and lowers a model with the original. Usage: ``original_mediatek.py DIRECTORY``.
 
-The original imports MediaTek's packages: modules of these names stand for them. It reads ``model.pt2`` and
+The original imports MediaTek's packages: modules of these names replace them. It reads ``model.pt2`` and
 ``inputs.pt``, and writes ``payload.bin``, ``options.txt`` and ``outputs.pt``, the results in each precision.
 """
 

@@ -26,7 +26,8 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
 
 def test_as_the_original(in_original: InOriginal, tmp_path: Path) -> None:
-    """MTK-04, MTK-05: the header's bytes, the options of the compiler, and less than 1 dB below the original."""
+    """MTK-04, MTK-05: the bytes of the header and the compiler's options equal the original's; the signal-to-noise
+    ratio is less than 1 dB below the original's."""
     model, inputs = model_of("convolutional")
     save(export(model, inputs), tmp_path / "model.pt2")
     torch.save(inputs, tmp_path / "inputs.pt")

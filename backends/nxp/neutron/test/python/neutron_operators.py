@@ -21,10 +21,10 @@ class Case:
     """A model.
 
     Attributes:
-        model: Makes it.
-        shapes: Of its inputs.
+        model: Creates the module.
+        shapes: The shapes of its inputs.
         is_exact: Whether LiteRT computes the integers of the interpreter; otherwise they may differ by a step.
-        is_compared: Whether LiteRT computes it: its reference kernel of sums of int8 gives other numbers.
+        is_compared: Whether the result is compared with LiteRT's, whose reference kernel for int8 sums differs.
 
     """
 

@@ -20,7 +20,7 @@ CIFAR = ("--quantize", "--delegate", "-m", "cifar10")
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """NXP-04: and says that this is not NXP's arithmetic."""
+    """NXP-04: the command also reports that the interpreter does not use NXP's arithmetic."""
     schemes = (["--quantize", "int8"],)
     check_export_command("neutron", "NeutronBackend", "NXP's converter", tmp_path, capsys, *schemes)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each operator of the tables: it is quantised and delegated, the interpreter is within a step of the quantised model
-in PyTorch, and LiteRT, which computes what NXP's converter gets, has the interpreter's integers."""
+"""Each operator of the tables is quantised and delegated. The interpreter is within a step of the quantised model in
+PyTorch. LiteRT computes the model that NXP's converter gets, and has the interpreter's integers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_an_operator_is_delegated(name: str, lowered: Any) -> None:
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.is_compared])
 def test_litert_has_the_integers_of_the_interpreter(name: str, lowered: Any) -> None:
-    """NXP-08: of the model that NXP's converter gets, with two roundings of each factor."""
+    """NXP-08: LiteRT computes the model that NXP's converter gets, and rounds each factor twice."""
     case = lowered(name)
     inputs = case.integers()
     (expected,) = interpreter_of(case.graph).run("forward", inputs)
@@ -121,7 +121,7 @@ def test_a_model_with_channels_last(name: str, lowered: Any) -> None:
 
 
 def test_the_tables_are_complete() -> None:
-    """NXP-09, NXP-10: 27 overloads in 25 bullets of the page; every operator of the table can be written."""
+    """NXP-09, NXP-10: the page lists 27 overloads in 25 bullets, and the writer has every operator of the table."""
     assert len(DOCUMENTED) == 27
     conversions = {name for name in OPERATORS if name.startswith("quantized_decomposed")} | {"getitem"}
     written = {name.replace("dim_order_ops._clone_dim_order", "aten.clone") for name in set(OPERATORS) - conversions}

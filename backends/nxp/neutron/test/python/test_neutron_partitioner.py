@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile specs, the partitioner, the payload, and the door to NXP's converter."""
+"""Compile specs, the partitioner, the payload, and the calls of NXP's converter."""
 
 from __future__ import annotations
 
@@ -169,7 +169,8 @@ def test_refusals_are_in_words() -> None:
 
 
 def test_what_another_quantizer_annotates_is_refused() -> None:
-    """NXP-10: weights that are inputs, and convolutions of volumes, whose operands and results are int8."""
+    """NXP-10: even with int8 operands and results, calls whose weights are inputs, and convolutions of volumes, are
+    refused."""
 
     def turned(x: torch.Tensor) -> torch.Tensor:
         values = (0.1, 0, -128, 127, torch.int8)
@@ -205,13 +206,13 @@ def test_methods_have_files_of_different_names(tmp_path: Path) -> None:
 
 
 def test_operators_stay_on_kernels_on_request() -> None:
-    """NXP-05: `operators_not_to_delegate` has parts of names."""
+    """NXP-05: `operators_not_to_delegate` has substrings of the operators' names."""
     found = reasons(After(lambda a: a + torch.abs(a)), operators_not_to_delegate=["aten::abs"])
     assert "operators_not_to_delegate has its name" in found
 
 
 def test_partitions_that_only_move_elements() -> None:
-    """NXP-06: such partitions stay on kernels, unless the option requests them."""
+    """NXP-06: partitions that only move elements stay on kernels, unless `allow_no_op_partitions` is set."""
     inputs = (torch.randn(2, 6),)
     scheme = export(quantized(Function(lambda a: a.reshape(3, 4)), inputs), inputs)
     for allowed in (False, True):
@@ -222,7 +223,8 @@ def test_partitions_that_only_move_elements() -> None:
 
 
 def test_the_header_of_a_payload() -> None:
-    """Three counts, formats, maps, the version, and each part at a multiple of 16."""
+    """The header has three counts, the formats, the maps and the version; each part of the payload begins at a multiple
+    of 16."""
     formats = {
         "inputs": {"b": DataFormat.FORMATLESS, "a": DataFormat.CHANNELS_LAST},
         "outputs": {"c": DataFormat.FORMATLESS},
@@ -255,7 +257,7 @@ def test_damaged_payloads_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_converter_is_needed(tmp_path: Path) -> None:
-    """NXP-02: what to install, in one line; on request only, a payload for the interpreter."""
+    """NXP-02: without the converter, lowering fails, and the error says what to install."""
     model, inputs = model_of("convolutional")
     scheme = export(quantized(model, inputs), inputs)
     says = r"no module eiq_neutron_sdk.*pip install --index-url ADDRESS eiq_neutron_sdk.*NXP's documentation"
@@ -287,7 +289,7 @@ print("verified in the process that compiled it")
 
 
 def test_the_converter_gets_the_model(tmp_path: Path) -> None:
-    """NXP-02, NXP-05: a package with the names of NXP's takes its place, in a process of its own."""
+    """NXP-02, NXP-05: a package with the names of NXP's converter replaces it, in a separate process."""
     here = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[5] / "tests")]
     # A relative path, which the process of the converter, with another current folder, finds, too.
     (tmp_path / "package").symlink_to(STAND_IN)
@@ -315,7 +317,7 @@ def test_the_converter_gets_the_model(tmp_path: Path) -> None:
 
 
 def test_nothing_imports_the_sdk_of_the_vendor() -> None:
-    """The modules of both releases are imported without it."""
+    """The modules with the names of both releases are imported without NXP's SDK."""
     code = (
         "import sys, sdk, sdk.backends.nxp.neutron_partitioner, sdk.backends.nxp.quantizer.neutron_quantizer; "
         "sys.exit(any('eiq' in name for name in sys.modules))"

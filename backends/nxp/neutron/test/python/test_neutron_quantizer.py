@@ -30,7 +30,8 @@ QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, tmp_path: Path) -> None:
-    """NXP-07, NXP-08: at most 1 dB below the model with quantise and dequantise calls in PyTorch."""
+    """NXP-07, NXP-08: the interpreter's signal-to-noise ratio is at most 1 dB below that of the quantised model in
+    PyTorch."""
     model, inputs = model_of(name)
     scheme, expected = quantized(model, inputs), model(*inputs)
     found = snr(expected, computed(lower(scheme, inputs), inputs, tmp_path))
@@ -40,7 +41,8 @@ def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, tmp_path
 
 @pytest.mark.sampled
 def test_mobilenet_v2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NXP-01: the whole net is one partition, as near to float32 as the scheme. Images are small, weights random."""
+    """NXP-01: the whole net is one partition, as near to float32 as the scheme. The images are small, and the weights
+    are random."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[5]))
     model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
     inputs = (torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0)),)
@@ -64,7 +66,7 @@ def test_the_specifications() -> None:
 
 
 def test_a_target() -> None:
-    """NXP-01, NXP-07: with and without the flavor of the converter."""
+    """NXP-01, NXP-07: a target has the same properties with and without `converter_flavor`."""
     for target in (TARGET, NeutronTargetSpec(target="imxrt700", converter_flavor="SDK_25_09")):
         assert (target.get_name(), target.get_hw_version()) == ("imxrt700", NeutronHWVersion.N3)
         assert (target.get_num_units(), target.get_num_pipes(), target.get_num_macs()) == (1, 8, 8)
@@ -85,7 +87,7 @@ def scales_of(scheme: Any, name: str) -> set[tuple[Any, ...]]:
 
 
 def test_activation_functions_with_fixed_ranges() -> None:
-    """NXP-08: for all calibration data."""
+    """NXP-08: sigmoid and tanh have their fixed ranges, whatever the calibration data are."""
     x = (torch.tensor([[-9.0, 0.0, 9.0]]),)
     assert scales_of(quantized(Function(torch.sigmoid), x), "aten.sigmoid.default") == {(1 / 256, -128)}
     assert scales_of(quantized(Function(torch.tanh), x), "aten.tanh.default") == {(1 / 128, 0)}
@@ -115,7 +117,7 @@ FIXED = {
 
 @pytest.mark.parametrize("name", FIXED)
 def test_results_beyond_a_fixed_range(name: str, tmp_path: Path) -> None:
-    """NXP-07, NXP-08: an operand's fixed range does not limit what is computed of it."""
+    """NXP-07, NXP-08: an operand's fixed range does not limit the range of the results computed from it."""
     source = torch.Generator().manual_seed(5)
     inputs = (2 * torch.randn(4, 8, generator=source), 2 * torch.randn(4, 8, generator=source))
     model = Function(FIXED[name])
@@ -129,7 +131,7 @@ def test_results_beyond_a_fixed_range(name: str, tmp_path: Path) -> None:
 
 
 def test_a_product_has_calibrated_scales() -> None:
-    """ExecuTorch cuts the operands of products at 0.5; here they have their own ranges."""
+    """ExecuTorch clips the operands of a multiplication at 0.5; here they keep their own ranges."""
     a, b = torch.tensor([[-1.0, 4.0]]), torch.tensor([[2.0, 3.0]])
     torch.testing.assert_close(quantized(Function(torch.mul), (a, b))(a, b), a * b, atol=0.1, rtol=0)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model that NXP's converter gets: what computes in PyTorch's order of dimensions, before an image with channels
-last."""
+"""The model that NXP's converter gets: operators that compute in PyTorch's order of dimensions, followed by operators
+on images with channels last."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def calls_of(model: Model) -> list[tuple[Code, list[list[int]], list[int], Any]]
 
 @pytest.mark.parametrize("name", CASES)
 def test_shapes_before_an_image(name: str, tmp_path: Path) -> None:
-    """NXP-08: by the definitions of LiteRT's operators."""
+    """NXP-08: the shapes of results follow from the definitions of LiteRT's operators."""
     module, shape = CASES[name]
     checked = 0
     for code, shapes, result, data in calls_of(write(graph_of(Before(module), (shape,), tmp_path))):

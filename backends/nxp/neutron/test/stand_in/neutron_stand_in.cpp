@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for NXP's Neutron driver: the same C functions, which compute reference payloads on the CPU.
+// Replaces NXP's Neutron driver in tests: the same C functions, which compute reference payloads on the CPU.
 #include "driver.h"
 
 #include <cstdint>

@@ -17,7 +17,7 @@ SCRIPTS = ROOT / "examples" / "qualcomm" / "scripts"
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """QNN-06: and says that this is not Qualcomm's arithmetic."""
+    """QNN-06: the command also reports that the interpreter does not use Qualcomm's arithmetic."""
     schemes = ([], ["--quantize", "int8"], ["--quantize", "a16w8"], ["--quantize", "int8-weights"])
     check_export_command("qnn", "QnnBackend", "Qualcomm's compiler", tmp_path, capsys, *schemes)
 

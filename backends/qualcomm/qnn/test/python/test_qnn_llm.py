@@ -70,7 +70,7 @@ def model(tmp_path: Path) -> list[str]:
 
 
 def test_settings_reach_the_partitioner(model: list[str]) -> None:
-    """LE-15: the chip, and float16 for models that are not quantised."""
+    """LE-15: the partitioner gets the chip, and float16 for models that are not quantised."""
     for kind, precision in ((None, 1), ("qnn_8a8w", 0)):
         quantised = [] if kind is None else [f"quantization.pt2e_quantize={kind}"]
         config = read_settings(None, [*model, *quantised, "backend.qnn.enabled=true", "backend.qnn.soc_model=SM8750"])

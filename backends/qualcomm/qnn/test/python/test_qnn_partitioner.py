@@ -94,7 +94,7 @@ def test_refusals_are_in_words() -> None:
 @pytest.mark.parametrize("tracked", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 def test_instance_norms_have_the_statistics_of_their_input(training: bool, tracked: bool) -> None:
-    """QNN-11: QNN's operator has no others, so that a norm with running statistics is decomposed."""
+    """QNN-11: QNN's operator computes the statistics of its input, so a norm with running statistics is decomposed."""
     program = export(nn.InstanceNorm2d(4, track_running_stats=tracked).train(training), (IMAGE,))
     (norm,) = (node for node in program.graph.nodes if node.target == torch.ops.aten.instance_norm.default)
     reason = "it has running statistics (track_running_stats=True)"
@@ -102,7 +102,7 @@ def test_instance_norms_have_the_statistics_of_their_input(training: bool, track
 
 
 def test_nodes_and_operators_stay_on_kernels() -> None:
-    """QNN-10: by their names, or as operators."""
+    """QNN-10: skip_node_op_set takes names or operators, skip_node_id_set takes names of nodes."""
     model = Function(lambda a: torch.sin(torch.relu(torch.cos(a)) * 2))
     for skipped in (
         {"skip_node_op_set": {"aten.relu.default"}},
@@ -115,7 +115,7 @@ def test_nodes_and_operators_stay_on_kernels() -> None:
 
 
 def test_state_stays_with_the_program(tmp_path: Path) -> None:
-    """QNN-10: with and without skip_mutable_buffer."""
+    """QNN-10: a buffer keeps its value between calls, with and without `skip_mutable_buffer`."""
 
     class Counter(nn.Module):
         def __init__(self) -> None:
@@ -139,7 +139,7 @@ def test_two_exports_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_without_the_compiler_it_says_so() -> None:
-    """QNN-01: one message, with what there is instead."""
+    """QNN-01: the error names reference payloads as the alternative."""
     assert len(COMPILER.missing()) == 1
     with pytest.raises(CompilerNotInstalledError, match="Qualcomm's compiler is not installed") as error:
         to_edge_transform_and_lower(export(*model_of("convolutional")), partitioner=[QnnPartitioner(SPECS[:1])])
@@ -148,7 +148,7 @@ def test_without_the_compiler_it_says_so() -> None:
 
 
 def test_a_compiler_gets_the_graph_and_the_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """QNN-09: the door of the page; this process then verifies the program."""
+    """QNN-09: a module at the page's entry point compiles; the process that compiled then verifies the program."""
     seen: list[Any] = []
     module = types.ModuleType("sdk.backends.qualcomm.python.qnn_compiler")
     module.__spec__ = types.SimpleNamespace()  # type: ignore[assignment]
@@ -167,7 +167,7 @@ def test_a_compiler_gets_the_graph_and_the_options(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_steps_of_the_page(tmp_path: Path) -> None:
-    """QNN-08, QNN-09, QNN-13, SN-46: quantise, lower and save, with two outputs of one delegate."""
+    """QNN-08, QNN-09, QNN-13, SN-46: a model with two outputs is quantised, lowered and saved as the page does it."""
     model, inputs = Function(lambda x: (torch.relu(x), torch.sigmoid(x))), (ROWS,)
     prepared = prepare_pt2e(export(model, inputs, strict=True).module(), quantizer_of())
     prepared(*inputs)

@@ -51,7 +51,8 @@ LEAST = {
 @pytest.mark.parametrize("scheme", LEAST, ids=lambda scheme: scheme.name)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, scheme: QuantDtype, tmp_path: Path) -> None:
-    """QNN-08: at most 1 dB below the model with quantise and dequantise calls in PyTorch; a single delegate."""
+    """QNN-08: the model is one delegate, and the interpreter's signal-to-noise ratio is at most 1 dB below that of the
+    quantised model in PyTorch."""
     model, inputs = model_of(name)
     simulated = quantized(model, inputs, quantizer_of(scheme))
     expected = model(*inputs)
@@ -65,7 +66,8 @@ def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, scheme: 
 
 @pytest.mark.sampled
 def test_mobilenet_v2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """QNN-08: the whole net is one partition, as near to float32 as the scheme. Images are small, weights random."""
+    """QNN-08: the whole net is one partition, as near to float32 as the scheme. The images are small, and the weights
+    are random."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[5]))
     model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
     inputs = (torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0)),)
@@ -241,7 +243,7 @@ def test_infinite_masks_become_finite() -> None:
 
 
 def test_schemes_that_a_chip_lacks_are_refused(caplog: pytest.LogCaptureFixture) -> None:
-    """QNN-08: blocks need an HTP of V69, 16 bits of both V73."""
+    """QNN-08: blockwise weights need an HTP of V69, int16 weights with int16 activations V73."""
     model, inputs = nn.Conv2d(16, 8, 1).eval(), (torch.randn(1, 16, 2, 2),)
     for chip, scheme, message in (
         (QcomChipset.SA8295, QuantDtype.use_16a4w_block, "need an HTP of V69 or later; the SA8295 has V68"),
@@ -303,7 +305,7 @@ def test_clipped_weights_have_less_error() -> None:
 
 
 def test_embeddings() -> None:
-    """A scale for the table, or one for each row."""
+    """A table of embeddings has one scale, or one for each row."""
     ids = (torch.tensor([[0, 2]]),)
     quantizer = QnnQuantizer()
     quantizer.set_default_quant_config(QuantDtype.use_16a8w, is_embedding_per_channel=True)

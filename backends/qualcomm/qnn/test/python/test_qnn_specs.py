@@ -64,7 +64,7 @@ DOCUMENTED = [
 
 
 def test_the_chips() -> None:
-    """QNN-02: those of the page, and seven more of release 1.4.1."""
+    """QNN-02: the table has the chips of the page, and seven more that release 1.4.1 has."""
     chips = c.get_soc_to_chipset_map()
     assert chips.keys() >= set(DOCUMENTED) and len(chips) == 20
     assert c.get_soc_to_htp_arch_map()["SM8750"] is s.HtpArch.V79

@@ -59,7 +59,7 @@ def _static(tokens: int = 1) -> tuple[LlamaModel, Tensor]:
 
 
 def test_it_computes_what_the_transformer_does() -> None:
-    """LQ-01: one token a call, and four."""
+    """LQ-01: calls with one token, and a call with four, give the logits of the transformer."""
     model, expected = _static()
     with torch.no_grad():
         torch.testing.assert_close(follow(model, model, TOKENS), expected)
@@ -80,7 +80,7 @@ def test_it_runs_with_xnnpack() -> None:
 
 
 def test_models_are_registered() -> None:
-    """LQ-04: the documented attributes of the documented model."""
+    """LQ-04: the model in the documents is registered with the documented attributes."""
     config = SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"]
     assert isinstance(config, LLMModelConfig)
     documented = {
@@ -114,7 +114,7 @@ def test_the_quantised_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 class _Layers(torch.nn.Module):
-    """Layers with one weight in each row that is far from the others, and whose input is small."""
+    """Layers in which one weight of each row is far larger than the others, and has small inputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class _Layers(torch.nn.Module):
 
 
 def test_scales_are_chosen_by_results() -> None:
-    """LQ-08: with four bits, the results are nearer to the model's, and the range is smaller where that is so."""
+    """LQ-08: with int4 weights, the chosen ranges give results nearer to the float model's, and some are smaller."""
     torch.manual_seed(0)
     model, x = _Layers().eval(), torch.randn(4, 4, 6, 6)
     x[:, 0] *= 1e-3
@@ -158,7 +158,8 @@ def _ranges(prepared: Any) -> dict[str, Tensor]:
 
 
 def test_scales_are_chosen_within_a_context() -> None:
-    """LQ-08: the original's form; ranges of activations stay, also if observers average them."""
+    """LQ-08: the function is called as in the original; ranges of activations stay unchanged, also if observers average
+    them."""
     torch.manual_seed(0)
     model, x = _Layers().eval(), torch.randn(4, 4, 6, 6)
     x[:, 0] *= 1e-3
@@ -174,8 +175,8 @@ def test_scales_are_chosen_within_a_context() -> None:
 
 
 class _Shared(torch.nn.Module):
-    """Two layers with one weight, the second with inputs for which the far weights matter, and an image without a
-    batch."""
+    """A layer that is called twice, the second time with inputs for which its large weights matter, and a convolution
+    of an image without a batch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -188,7 +189,7 @@ class _Shared(torch.nn.Module):
 
 
 def test_layers_that_share_a_weight_choose_together() -> None:
-    """LQ-08: the range is the one with the least error of both; their order is not seen. Images have no batch."""
+    """LQ-08: the range minimises the error of both calls, whatever their order. The image has no batch."""
     torch.manual_seed(0)
     x, y, image = torch.randn(8, 6), 10 * torch.randn(8, 6), torch.randn(2, 4, 4)
     x[:, 0] *= 1e-3

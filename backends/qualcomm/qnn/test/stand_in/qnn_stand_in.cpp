@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for Qualcomm's libraries libQnnHtp.so and libQnnSystem.so: the functions of both interfaces, which compute
-// reference payloads on the CPU.
+// Replaces Qualcomm's libraries libQnnHtp.so and libQnnSystem.so in tests: the functions of both interfaces, which
+// compute reference payloads on the CPU.
 #include <QnnInterface.h>
 #include <System/QnnSystemInterface.h>
 
@@ -39,7 +39,7 @@ struct Context : Living {
   ReferenceGraph graph;
 };
 
-/// What a binary contains, until it is freed.
+/// The contents of a binary, until it is freed.
 struct Description : Living {
   std::unique_ptr<ReferenceGraph> graph;
   std::vector<std::string> names;
@@ -50,7 +50,7 @@ struct Description : Living {
 };
 
 std::atomic<int> contexts{0};
-/// What deviceCreate() answers; the version that providers have; the version of tensors.
+/// Set by tests: whether deviceCreate() fails; the minor version of the providers; the version of tensors.
 std::atomic<int> without_devices{0};
 std::atomic<int> minor_version{QNN_API_VERSION_MINOR};
 std::atomic<int> tensor_version{1};

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantises and lowers models with the original. Usage: ``original_samsung.py DIRECTORY``.
 
-The original imports modules that are compiled with Samsung's SDK: recording ones stand for them. For each
-``NAME.pt2`` with ``NAME.inputs.pt`` it writes ``NAME.outputs.pt``, the results of the quantised model, and for the
-model ``graph`` also ``float.graph.pt`` and ``int8.graph.pt``, what Samsung's compiler would get; and ``options.pt``.
+The original imports modules that are compiled with Samsung's SDK: modules that record calls replace them. For each
+``NAME.pt2`` with ``NAME.inputs.pt``, the script writes ``NAME.outputs.pt``, the results of the quantised model. For the
+model ``graph`` it writes ``float.graph.pt`` and ``int8.graph.pt``, which Samsung's compiler would get. It also writes
+``options.pt``.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def same(found: Any, expected: Any) -> None:
 
 
 def test_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """EXY-02, EXY-03, EXY-07: the bytes of options, the calls of a graph, and less than 1 dB below the original."""
+    """EXY-02, EXY-03, EXY-07: the bytes of options and the calls of a graph equal the original's; the signal-to-noise
+    ratio is less than 1 dB below the original's."""
     torch.manual_seed(0)
     models = {name: model_of(name) for name in ("convolutional", "vision", "decoder")}
     models["graph"] = (Net().eval(), (torch.randn(1, 3, 16, 16),))

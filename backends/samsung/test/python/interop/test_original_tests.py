@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original's tests of operators, with this package's lowering and the interpreter in the place of a device."""
+"""The original's tests of operators, with this package's lowering and the interpreter instead of a device."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Tester:
 
 @pytest.fixture
 def originals(oracle_python: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
-    """The original's files; what they import is here."""
+    """The paths of the original's test files, whose imports this file replaces."""
     monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
     monkeypatch.setattr(Tester, "folder", tmp_path, raising=False)
     samsung = "executorch.backends.samsung"
@@ -125,7 +125,7 @@ def cases(file: Path) -> Iterator[unittest.TestCase]:
 
 
 def test_the_originals_tests_of_operators(originals: list[Path]) -> None:
-    """EXY-02, EXY-07: all but `DIFFERENT`."""
+    """EXY-02, EXY-07: all tests of the original pass, except those in `DIFFERENT`."""
     torch.manual_seed(0)
     count = 0
     failures: dict[str, str] = {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for the SDK's library graph_wrapper: a graph is serialised as text, one tensor or call a line.
+// Replaces the SDK's library graph_wrapper: a graph is serialised as text, one tensor or call a line.
 #include <graph_wrapper_api.h>
 
 #include <sstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for the SDK's library graphgen_api: a network is the number of its chip and the bytes of the graph.
+// Replaces the SDK's library graphgen_api: a network is the number of its chip and the bytes of the graph.
 #include <graphgen_c.h>
 
 #include <string>

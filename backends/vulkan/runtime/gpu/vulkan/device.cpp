@@ -137,8 +137,8 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
                             : type == VK_PHYSICAL_DEVICE_TYPE_CPU          ? 1
                             : type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 1 << 16
                                                                            : 1 << 12;
-  // Mesa's llvmpipe ends them after 65535 (LP_MAX_TGSI_LOOP_ITERATIONS); some are left for short loops beside the
-  // counted.
+  // Mesa's llvmpipe ends them after 65535 (LP_MAX_TGSI_LOOP_ITERATIONS); some are left for short loops, which
+  // are not counted.
   if (features_.is_processor && features_.name.find("llvmpipe") != std::string::npos) {
     features_.most_iterations = 60000;
   }
@@ -191,7 +191,7 @@ Error VulkanDevice::check_usable() const {
 Error VulkanDevice::submit(VkCommandBuffer commands, VkFence fence) {
   const std::lock_guard<std::mutex> lock(queue_mutex_);
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
-  // Before the submission, where nothing runs yet if it fails.
+  // Done before the submission: if it fails, nothing runs yet.
   ET_CHECK_OK_OR_RETURN_ERROR(check(vk_.ResetFences(device_, 1, &fence), "vkResetFences"));
   VkSubmitInfo info = described<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;

@@ -104,7 +104,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   bool is_settled();
   VkResult wait_for_all();
   void keep(std::function<void()> destroy);
-  /// The layout of kernels with so many buffers.
+  /// The layout of kernels with this number of buffers.
   runtime::Result<Layout> layout(uint32_t num_buffers);
   runtime::Result<std::shared_ptr<Block>> allocate(uint64_t bytes, uint32_t type);
   int memory_type(uint32_t allowed, Use use) const;

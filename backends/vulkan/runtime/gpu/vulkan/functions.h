@@ -43,10 +43,10 @@ T described(VkStructureType type) {
   return structure;
 }
 
-/// Ok, MemoryAllocationFailed where memory ran out, or Internal.
+/// Ok, MemoryAllocationFailed if memory ran out, or Internal.
 runtime::Error error_of(VkResult result);
 
-/// Error::Ok, or logs what failed and returns error_of().
+/// Returns Error::Ok, or logs what failed and returns error_of().
 runtime::Error check(VkResult result, const char* what);
 
 /// The functions of an instance and its device; those of the device are null until load_device().

@@ -42,7 +42,7 @@ Result<VulkanDevice::Layout> VulkanDevice::layout(uint32_t num_buffers) {
       described<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   set.bindingCount = num_buffers + 1;
   set.pBindings = bindings.data();
-  if (found.set == VK_NULL_HANDLE) {  // else it is there since an attempt that failed later
+  if (found.set == VK_NULL_HANDLE) {  // an earlier attempt may have created it, and failed later
     ET_CHECK_OK_OR_RETURN_ERROR(
         check(vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &found.set), "vkCreateDescriptorSetLayout"));
   }

@@ -27,7 +27,7 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 }  // namespace
 
 int VulkanDevice::memory_type(uint32_t allowed, Use use) const {
-  // Memory that both sides read fast needs no copies; without it, the GPU's own, and for staging the processor's.
+  // Memory that both sides read fast needs no copies. Without such memory, use the GPU's, and the processor's to stage.
   constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags kCached = kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   const VkMemoryPropertyFlags gpu[] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kCached,
@@ -58,7 +58,7 @@ VulkanBuffer::~VulkanBuffer() {
 }
 
 Result<std::shared_ptr<VulkanDevice::Block>> VulkanDevice::allocate(uint64_t bytes, uint32_t type) {
-  // Drivers for CPUs and those that swap would give more than there is.
+  // Drivers for CPUs, and drivers that swap, would allocate more memory than the heap has.
   const uint32_t heap = memory_.memoryTypes[type].heapIndex;
   const uint64_t free =
       memory_.memoryHeaps[heap].size - std::min(allocated_[heap].load(), memory_.memoryHeaps[heap].size);

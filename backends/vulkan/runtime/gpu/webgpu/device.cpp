@@ -21,7 +21,7 @@ using runtime::Span;
 
 namespace {
 
-/// What a binding can be: the size of a vector is the least, and copies need a multiple of 4.
+/// The size of a buffer that can be bound: at least that of a vector, and a multiple of 4 for copies.
 constexpr uint64_t kAlignment = 16;
 
 }  // namespace
@@ -50,7 +50,7 @@ std::shared_ptr<WebGpuDevice> WebGpuDevice::open(const DeviceChoice& choice, Pro
   features.max_groups = {limits.max_groups, limits.max_groups, limits.max_groups};
   features.has_fp16_storage = limits.has_fp16 != 0;
   features.is_processor = limits.is_processor != 0;
-  // WebGPU does not tell whether a GPU is integrated: this is what the Vulkan half takes for integrated ones.
+  // WebGPU does not report whether a GPU is integrated: these are the Vulkan device's values for integrated GPUs.
   features.least_threads = choice.least_threads > 0 ? choice.least_threads : features.is_processor ? 1 : 1 << 12;
   return device;
 }

@@ -38,7 +38,7 @@ WEBGPU_IMPORT(is_lost) int32_t webgpu_is_lost(int32_t device);
 /// Frees an object of any kind.
 WEBGPU_IMPORT(free) void webgpu_free(int32_t object);
 
-/// Memory of the GPU; with `host`, what copies between that memory of the module and buffers of the GPU need.
+/// Memory of the GPU. If `host` is given, a buffer for copies between that memory of the module and the GPU.
 WEBGPU_IMPORT(buffer) int32_t webgpu_buffer(int32_t device, uint32_t bytes, void* host);
 WEBGPU_IMPORT(upload) void webgpu_upload(int32_t buffer, const void* from, uint32_t bytes);
 WEBGPU_IMPORT(kernel)

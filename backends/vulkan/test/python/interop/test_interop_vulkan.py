@@ -84,7 +84,7 @@ def test_the_original_reads_ours(original: Original, tmp_path: Path) -> None:
 
 
 def test_our_registry_is_the_originals(original: Original, tmp_path: Path) -> None:
-    """VK-04: every operator of the original's registry, with its storages, dtypes and abilities."""
+    """VK-04: our registry has every operator of the original's, with the same storages, dtypes and abilities."""
     original("registry", tmp_path)
     theirs = json.loads((tmp_path / "registry.json").read_text())
     ours = {name: f for name, f in vulkan_supported_ops.items() if not f.ours}

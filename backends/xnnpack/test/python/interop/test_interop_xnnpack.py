@@ -67,7 +67,8 @@ def test_the_original_runs_them(oracle, tmp_path: Path) -> None:
 
 
 def test_half_precision_both_ways(oracle, tmp_path: Path) -> None:
-    """XNN-05. Each operator rounds to half, 2^-11 of its result, here, there and in eager."""
+    """XNN-05. In both runtimes and in eager, each operator rounds its result to half precision, by at most 2^-11 of
+    it."""
     torch.manual_seed(0)
     models = {}
     for name in ("mlp", "mobilenet", "pools", "bilinear"):

@@ -12,7 +12,7 @@ from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.rope_scaling import base_frequencies, stretched
 
 MASKED = -255.0
-"""What masked scores have added: far below the others, and 16 bits represent both."""
+"""The number that is added to masked scores: far below other scores, but in a range that 16 bits represent."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class LlamaDecoderLayer(nn.Module):
 
 
 class LlamaModel(nn.Module):
-    """The decoder. Its parameters have the names of Meta's checkpoints, but for the head, which is a convolution, as
+    """The decoder. Its parameters have the names of Meta's checkpoints, except the head, which is a convolution, as
     annotations of the head expect (`custom_annotate_llama_last_conv_16a8w`)."""
 
     def __init__(self, args: ModelArgs, shape: Shape) -> None:

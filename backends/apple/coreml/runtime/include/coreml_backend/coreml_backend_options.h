@@ -4,7 +4,7 @@
  * The names of the Core ML backend and of its options, and `LoadOptionsBuilder`. Linking the library `coremldelegate`
  * registers the backend.
  *
- * Each option is one of the backend, or of one load, which comes first. Options of a load are in force for that method
+ * Each option can be set for the backend or for one load. Options of a load take precedence, and apply to that method
  * only.
  */
 #pragma once
@@ -15,14 +15,14 @@ namespace executorch {
 namespace backends {
 namespace coreml {
 
-/// The name that programs call the backend by.
+/// The backend's name in programs.
 const char coreml_backend_key[] = "CoreMLBackend";
 
-/// Text: `cpu_only`, `cpu_and_gpu`, `cpu_and_ne` or `all`; "" (the default): what the export chose.
+/// Text: `cpu_only`, `cpu_and_gpu`, `cpu_and_ne` or `all`; "" (the default): the export's choice.
 const char compute_unit_option_key[] = "compute_unit";
 
-/// Text: the folder of compiled models; "" (the default): `executorch_coreml` in the caches of the application. Whoever
-/// may write it can change what models compute: it belongs in a folder of the application.
+/// Text: the folder of compiled models; "" (the default): `executorch_coreml` in the caches of the application.
+/// Programs that can write to it can change models' results: it belongs in a folder of the application.
 const char cache_dir_option_key[] = "cache_dir";
 
 /// int: MiB of compiled models to keep; 2048 by default. Those that were not used for longest are removed.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes payloads, compile specs and quantised models with the original. Usage: ``original_neutron.py DIRECTORY``.
 
-The original imports NXP's SDK: a module that knows the target stands for it. For each ``NAME.tflite`` it writes
-``NAME.payload``; for each ``NAME.pt2`` with ``NAME.inputs.pt``, a list of inputs, ``NAME.outputs.pt``, the results of
-the model that was quantised with them; and ``specs.pt``.
+The original imports NXP's SDK: a module that has only the target replaces it. For each ``NAME.tflite``, the
+script writes ``NAME.payload``. It quantises each ``NAME.pt2`` with the list of inputs in ``NAME.inputs.pt``, and writes
+the results of the quantised model to ``NAME.outputs.pt``. It also writes ``specs.pt``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 
 
 def install() -> None:
-    """Puts the module in place."""
+    """Installs the modules that replace NXP's SDK."""
     target = SimpleNamespace(name="imxrt700", subsystem=False, numUnits=1, numPipes=8, numMacs=8, hwVersion=2)
     converter: Any = ModuleType("eiq_neutron_sdk.neutron_converter")
     converter.getNeutronTarget = lambda name: target
@@ -50,7 +50,7 @@ def main(directory: Path) -> None:
     for file in sorted(directory.glob("*.pt2")):
         inputs = torch.load(file.with_suffix(".inputs.pt"))
         model = torch.export.load(file)
-        # By which the quantizer finds operators; files do not have it.
+        # The quantizer finds operators by this entry, which files do not have.
         for node in model.graph.nodes:
             node.meta.setdefault("source_fn_stack", [(node.name, node.target)])
         scheme = calibrate_and_quantize(model, inputs, NeutronQuantizer(NeutronTargetSpec("imxrt700")))

@@ -28,7 +28,7 @@ ORIGINAL = Path(__file__).with_name("original_qnn.py")
 
 
 def compare(models: dict[str, Any], in_original: InOriginal, folder: Path) -> None:
-    """At most 1 dB below the original's scheme, for each scheme."""
+    """In each scheme, a model's signal-to-noise ratio is at most 1 dB below that of the original."""
     for name, (model, inputs) in models.items():
         save(export(model, inputs, strict=True), folder / f"{name}.pt2")
         torch.save(inputs, folder / f"{name}.inputs.pt")
@@ -52,7 +52,8 @@ def compare(models: dict[str, Any], in_original: InOriginal, folder: Path) -> No
 
 
 def test_as_the_original(in_original: InOriginal, tmp_path: Path) -> None:
-    """QNN-02, QNN-08, QNN-09: the bytes of options and payloads, and small models in all schemes."""
+    """QNN-02, QNN-08, QNN-09: the bytes of options and payloads equal the original's; small models are compared in all
+    schemes."""
     compare({name: model_of(name) for name in ("convolutional", "vision", "decoder")}, in_original, tmp_path)
     written = torch.load(tmp_path / "options.pt")
     for data in written["options"].values():
@@ -64,7 +65,7 @@ def test_as_the_original(in_original: InOriginal, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_mobilenet_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """QNN-08: images are small, weights random."""
+    """QNN-08: MobileNetV2 in all schemes. The images are small, and the weights are random."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[6]))
     torch.manual_seed(0)
     model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()

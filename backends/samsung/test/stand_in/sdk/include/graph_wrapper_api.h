@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for a header of Samsung's SDK: the functions that ExecuTorch's sources (backends/samsung/aot, BSD) call.
+// Replaces a header of Samsung's SDK: the functions that ExecuTorch's sources (backends/samsung/aot, BSD) call.
 #pragma once
 
 #include <cstdint>

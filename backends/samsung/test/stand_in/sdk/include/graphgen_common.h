@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for a header of Samsung's SDK: what ExecuTorch's sources (backends/samsung/aot, BSD) use of it.
+// Replaces a header of Samsung's SDK: what ExecuTorch's sources (backends/samsung/aot, BSD) use of it.
 #pragma once
 
 #include <cstdint>

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stands for NXP's SDK in tests."""
+"""Replaces NXP's SDK in tests."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands in for a header of Qualcomm's SDK in tests: QnnTypes.h says what that means.
+// Replaces a header of Qualcomm's SDK in tests: see QnnTypes.h.
 #pragma once
 
 #include "QnnTypes.h"

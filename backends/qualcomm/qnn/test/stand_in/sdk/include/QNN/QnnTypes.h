@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for a header of Qualcomm's SDK in tests: what runtime/ uses of it, by the names of Qualcomm's API reference
+// Replaces a header of Qualcomm's SDK in tests: what runtime/ uses of it, by the names of Qualcomm's API reference
 // (docs.qualcomm.com, 80-63442-10). The layouts and numbers are those of this stand-in, not Qualcomm's, unless a
 // comment says so.
 #pragma once
