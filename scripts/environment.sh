@@ -157,17 +157,17 @@ pip() { "${python}" -m pip --disable-pip-version-check "$@"; }
 install_torch() {
   local wanted
   wanted="$(sed -n 's/^torch==//p' "${root}/scripts/requirements/constraints.txt")"
-  pip install "torch==${wanted}+cpu" 2>/dev/null || pip install "torch==${wanted}"
+  pip install --no-compile "torch==${wanted}+cpu" 2>/dev/null || pip install --no-compile "torch==${wanted}"
 }
 
 # packages NAME...: installs the packages in scripts/requirements/NAME.txt at the pinned versions, and torch before
-# them.
+# them. Python compiles a module when it is first imported: most of the 14,000 modules never are.
 packages() {
   local folder="${root}/scripts/requirements" name
   "${python}" -c 'import torch' 2>/dev/null || step "torch" install_torch || exit 1
   for name in "$@"; do
     once "Python packages ${name}" "${folder}/${name}.txt" "${folder}/constraints.txt" -- \
-      pip install -c "${folder}/constraints.txt" -r "${folder}/${name}.txt"
+      pip install --no-compile -c "${folder}/constraints.txt" -r "${folder}/${name}.txt"
   done
 }
 
