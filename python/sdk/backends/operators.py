@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators of a backend: a table whose entries say which calls the backend takes, and write them to a payload."""
+"""The operators of a backend: a table whose entries decide which calls the backend takes, and write them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdk.backends.graph.names import name_of
 
 class Operator(Protocol):
     """An operator of a backend. The first argument of both functions is the node. The other arguments are the same for
-    all operators of a backend: what it knows of the program, and the object that it writes to."""
+    all operators of a backend: the program's data that it needs, and the object that it writes to."""
 
     @property
     def refusal(self) -> Callable[..., str | None]:
@@ -31,7 +31,7 @@ class Operators(dict[str, Entry]):
     """The operators of a backend by their names in the edge dialect, such as `aten.add.Tensor`.
 
     Attributes:
-        title: The name of the backend, for reasons.
+        title: The name of the backend, for messages.
         name_of: The name of the operator that a node calls.
     """
 
@@ -68,6 +68,6 @@ class Operators(dict[str, Entry]):
 
 
 def _place(entry: object) -> str:
-    """Returns the place where an entry is defined, for messages."""
+    """Returns the module and the name of an entry's type, for messages."""
     of = entry if isinstance(entry, type) else type(entry)
     return f"{of.__module__}.{of.__qualname__}"

@@ -34,7 +34,7 @@ class Support:
     """Which calls of a program a backend takes. The program is `settled`: its graph does not change.
 
     Attributes:
-        title: The name of the backend, for reasons.
+        title: The name of the backend, for messages.
         owns_constants: Whether delegates have the constants that only they read. Otherwise these are inputs.
     """
 
@@ -55,8 +55,8 @@ class Support:
         raise NotImplementedError
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        """Why a call cannot be taken if, of all calls, just `takes` are: it needs others in its partition. None if it
-        can."""
+        """Why a call cannot be taken if the backend takes exactly the calls `takes`, because it needs others in its
+        partition. None if it can."""
         if self.is_only_with_readers(node) and not all(user in takes for user in node.users):
             return "it is read outside the delegate"
         return "" if node.target is operator.getitem and node.args[0] not in takes else None
@@ -84,9 +84,9 @@ class Support:
         return all(map(self.is_free, calls_of(self.program)))
 
     def is_copied(self, constant: Node) -> bool:
-        """Whether each partition that reads a constant, given its placeholder, gets a copy of it. By default those in
-        branches and loop bodies that other graphs read, too, because a constant that is not copied is owned by one
-        partition."""
+        """Whether each partition that reads a constant, given its placeholder, gets a copy of it. By default
+        true in branches and loop bodies for constants that other graphs read, too, because only one partition can own
+        a constant that is not copied."""
         return is_shared(self.program, constant)
 
     def finish_tags(self) -> None:
@@ -94,7 +94,7 @@ class Support:
 
     def without_constants(self, node: Node, part_of: Mapping[Node, int], is_folded: bool) -> Iterable[str]:
         """Why the partition of a call cannot own the constants that the call reads; nothing if it can. `is_folded`
-        says that the call is computed ahead of time."""
+        tells whether the call is computed ahead of time."""
         part = part_of[node]
         for operand in node.all_input_nodes:
             if is_folded and operand.op == "call_function" and part_of.get(operand) != part:
@@ -132,7 +132,7 @@ class SupportPartitioner(Partitioner):
     """A `Partitioner` that tags the largest partitions that its `Support` takes.
 
     Attributes:
-        prefix: What tags begin with.
+        prefix: The prefix of tags.
         logger: Gets the reason of each call that is left, at the level DEBUG.
         delegation_spec: The backend and its options.
         whole: Names of operators that the backend has and the exporter would decompose.
@@ -192,9 +192,9 @@ def delegate(
 
     Args:
         program: Only the metadata of its nodes changes.
-        support: What the backend takes.
+        support: Decides which calls the backend takes.
         spec: The backend.
-        prefix: What tags begin with.
+        prefix: The prefix of tags.
         refused: Gets each call that is left, with the reason.
         parts_of: Makes other partitions than the largest.
     """
@@ -230,7 +230,7 @@ def divide(module: GraphModule, support: Support, refused: Refused) -> list[list
         conflicts = conflicts_of(kept, support)
         if not conflicts:
             break
-        if takes.isdisjoint(node for node, _ in conflicts):  # else the loop would not end
+        if takes.isdisjoint(node for node, _ in conflicts):  # otherwise the loop would not end
             raise AssertionError(f"{type(support).__name__} refuses calls that it has not taken: {conflicts}")
         for node, reason in conflicts:
             _leave(node, reason, takes, refused)
@@ -295,8 +295,8 @@ def calls_of(program: ExportedProgram) -> list[Node]:
 
 
 def is_owned(program: ExportedProgram, constant: Node, part: int, part_of: Mapping[Node, int]) -> bool:
-    """Whether a partition can have a constant that one of its nodes reads as its own: it gets a copy, or nothing else
-    reads it."""
+    """Whether a partition can own a constant that one of its nodes reads: the partition gets a copy, or nothing else
+    reads the constant."""
     if constant.op == "get_attr" or is_shared(program, constant):
         return True
     return all(part_of.get(user) == part for user in constant.users)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class BackendRecipes(BackendRecipeProvider):
-    """Makes the recipes of a backend. A subclass declares which there are, and gives the parts of each.
+    """Makes the recipes of a backend. A subclass declares their names, and makes the parts of each.
 
     Attributes:
         types: The names of the recipes.
-        needs: What quantising needs beside this package, as arguments of `pip install`.
+        needs: The packages that quantising needs in addition to this one, as arguments of `pip install`.
     """
 
     types: ClassVar[type[RecipeType]]
@@ -72,7 +72,7 @@ class BackendRecipes(BackendRecipeProvider):
         return recipe
 
     def add_lowering(self, recipe: ExportRecipe, recipe_type: Any, options: Mapping[str, Any]) -> None:
-        """Completes a recipe that has its quantisation."""
+        """Adds the lowering to a recipe that already has its quantisation."""
         recipe.lowering_recipe = LoweringRecipe([self.partitioner(recipe_type, options)])
 
 

@@ -133,7 +133,7 @@ class _Method:
         return value
 
     def _store(self, index: int, result: Any) -> None:
-        """Writes a result to its place in memory, which other values may share."""
+        """Writes a result to its planned memory, which other values may share."""
         place = self._values[index]
         if isinstance(result, torch.Tensor) and isinstance(place, torch.Tensor) and place.dtype == result.dtype:
             if place.shape != result.shape:
@@ -164,7 +164,7 @@ class _Method:
         if name in _PRIMS:
             index = call.args[0 if name == "et_copy_index" else -1]
             result = _PRIMS[name](*arguments)
-            if name == "et_view":  # it shares the memory of its operand
+            if name == "et_view":  # a view shares the memory of its operand
                 self._values[index] = result
             else:
                 self._store(index, result)
@@ -173,14 +173,14 @@ class _Method:
         overload = getattr(packet, operator.overload or "default", None)
         if overload is None:
             raise NotImplementedError(f"PyTorch has no operator {operator.name}.{operator.overload}")
-        if namespace == "executorch_prim":  # these compute numbers, and the last argument is the result's place
+        if namespace == "executorch_prim":  # computes numbers; the last argument is the index of the result
             self._values[call.args[-1]] = overload(*arguments[:-1])
             return
         schema = overload._schema.arguments
         if len(arguments) == len(schema) + 1:  # a program repeats the result of an operator with `out`
             arguments = arguments[:-1]
         if not any(argument.is_out for argument in schema) and not _returns_tensors(overload):
-            self._store(call.args[-1], overload(*arguments))  # a size
+            self._store(call.args[-1], overload(*arguments))  # the result is a size
             return
         positional = [a for a, argument in zip(arguments, schema, strict=True) if not argument.kwarg_only]
         named = {argument.name: a for a, argument in zip(arguments, schema, strict=True) if argument.kwarg_only}
@@ -230,7 +230,7 @@ def _value(file: PTEFile, arenas: Sequence[torch.UntypedStorage], value: Any) ->
 
 
 def _tensor(file: PTEFile, arenas: Sequence[torch.UntypedStorage], tensor: Tensor) -> torch.Tensor:
-    """A tensor at its place in the arenas, or in new memory if none is planned, with its data if it has some."""
+    """A tensor in its planned memory, or in new memory if none is planned, with its data if it has some."""
     dtype = get_scalar_type(tensor.scalar_type)
     order = list(tensor.dim_order)
     stored_sizes = [tensor.sizes[axis] for axis in order]

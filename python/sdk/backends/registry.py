@@ -55,7 +55,7 @@ class QuantizationScheme:
     Attributes:
         recipe: The name of the recipe that quantises and lowers, one of the backend's own.
         weights: The dtype in which weights are stored, such as `int4`.
-        activations: In what the layers compute: `float`, a dtype with ranges from calibration such as `int8`, or
+        activations: The dtype in which layers compute: `float`, a dtype with ranges from calibration such as `int8`, or
             `int8 dynamic`, with ranges that are found when the program runs.
         about: Which layers are quantised, and how, for `--help`.
         calibrated: Whether the recipe runs the model on inputs to find ranges, including those of `--calibrate`.
@@ -128,11 +128,11 @@ class Backend:
         default_on_cpu: Whether this backend lowers models if the user names none.
         runner: How a program is verified without the device: a callable of the paths of the `.pte` and of the `.ptd`
             (or None) that returns an object with `run_method(name, inputs)`, which returns the list of outputs. None
-            where the runtime of this package contains the backend, or nothing but the device can run it.
-        runner_note: What a reader of the summary of `sdk.export` must know of the runner, such as that its arithmetic
-            is not the device's. A phrase that continues "The program was verified by".
+            if the runtime of this package contains the backend, or if only the device can run it.
+        runner_note: A phrase for the summary of `sdk.export` that continues "The program was verified by", and
+            describes the runner's limits, such as arithmetic that is not the device's.
         tolerance: The relative difference from PyTorch that `sdk.export` allows in the runner if the user names none;
-            None stands for the default of each output's dtype.
+            None means the default of each output's dtype.
         models: How `sdk inspect` lists and writes the models in payloads: a callable of the bytes of a `.pte` and of a
             new folder, or None to write nothing, that returns objects with `name`, `methods`, `bytes` and `operations`
             (how often each is called). None where payloads hold nothing that other tools read.

@@ -261,7 +261,7 @@ def test_enumerated_shapes() -> None:
         ({**SHAPES, "y": [[3, 11], [6, 11]]}, "size 6 at axis 0"),
         ({**SHAPES, "x": [[1, 5, 9], [4, 6, 10]]}, "size 9 at axis 2"),
         ({**SHAPES, "x": [[1, 5], [4, 6, 10]]}, "rank 2"),
-        ({**SHAPES, "y": [[3, 11], [5, 11], [4, 11]]}, "they go together"),
+        ({**SHAPES, "y": [[3, 11], [5, 11], [4, 11]]}, "expected equally many"),
     ],
 )
 def test_wrong_enumerated_shapes(shapes: Any, words: str) -> None:

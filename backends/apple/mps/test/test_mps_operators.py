@@ -136,7 +136,7 @@ def test_quantised_activations_of_other_layers_stay_quantised(also_read: bool, t
     model, x = _QuantizedActivations(also_read), floats(5, 64)
     manager = lower(model, (x,), use_fp16=True)
     assert _outside(manager)["quantized_decomposed.quantize_per_token.default"] == (
-        "MPS leaves out the quantisation of activations for products with int4 weights only"
+        "MPS leaves out the quantisation of activations only before multiplications with int4 weights"
     )
     with torch.no_grad():
         expected = model(x)

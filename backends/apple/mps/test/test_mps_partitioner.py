@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[Any, tuple[torch.Tensor, ...], str]] = {
     "padding of four dimensions": (lambda x: torch.nn.functional.pad(x, (1,) * 8), (X,), "1 to 3 dimensions"),
     "a large integer": (lambda x: torch.full_like(x, 2**24 + 1), (integers(4),), "16777217 is not"),
     "statistics": (lambda x: aten.native_layer_norm(x, [8], None, None, 1e-5)[1], (X,), "statistics"),
-    "products of integers": (lambda x: x @ x, (integers(4, 4),), "products of floats"),
+    "products of integers": (lambda x: x @ x, (integers(4, 4),), "matrices of floats"),
 }  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Backends of Arm: TOSA, the operator set that they share, VGF, its form for GPUs, and Ethos-U NPUs."""
+"""Arm's backends: TOSA (the operator set that they share), VGF (its file format for GPUs) and Ethos-U NPUs."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class CadenceRecipeProvider(OperatorRecipes):
         if not quantizers:
             recipe.aten_transform_passes = [lambda _, program: apply_torch_ops_passes(decomposed(program))]
         else:
-            quantizer = quantizers[0]  # the one that was used for the annotations fuses them
+            quantizer = quantizers[0]  # the quantizer that annotated the model also fuses the chains
             recipe.aten_transform_passes = [lambda _, program: apply_pre_edge_transform_passes(program, quantizer)]
 
     def edge_compile_config(self) -> EdgeCompileConfig:

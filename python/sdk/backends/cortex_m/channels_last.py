@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Images of a captured program in the memory format that the kernels want."""
+"""Converts images of a captured program to the memory format that the kernels require."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _clone = torch.ops.aten.clone.default
 
 
 def _in_format(graph: Graph, value: Node, format: torch.memory_format) -> Node:
-    """A copy of the value. Formats of what follows are found when the program is captured again."""
+    """A copy of the value in the format. Capturing the program again updates the formats of later values."""
     copied = graph.call_function(_clone, (value,), {"memory_format": format})
     copied.meta["val"] = value.meta["val"].contiguous(memory_format=format)
     return copied

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For which processor a program is made."""
+"""`CortexMTargetConfig`: the processor for which a program is compiled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FROM_THE_BEST = {
     Backend.DSP: (Backend.DSP, Backend.SCALAR),
     Backend.SCALAR: (Backend.SCALAR,),
 }
-"""For each set of instructions, the sets that a processor with it can execute, from the best."""
+"""For each instruction set, the sets that a processor with it can execute, the best first."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class CortexMTargetConfig:
     Attributes:
         cpu: The processor.
         isa: The instructions, for a processor that lacks an option, such as a Cortex-M55 without Helium. By default
-            those that a processor with all its options has.
+            those of a processor with all its options.
 
     Raises ValueError for instructions that no such processor has.
     """

@@ -13,8 +13,8 @@ from sdk.exir.operator.custom_mutation import bound_arguments
 
 
 def name_of(node: Any) -> str:
-    """The operator that a node calls, such as `aten.add.Tensor`; `getitem` for a result of a call with several. "" for
-    other nodes, and for other objects."""
+    """The operator that a node calls, such as `aten.add.Tensor`; `getitem` for one of several results. "" for other
+    nodes, and for other objects."""
     target = getattr(node, "target", None)
     if isinstance(target, torch._ops.OpOverload):
         return str(target)

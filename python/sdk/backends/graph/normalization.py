@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What operators of backends compute of PyTorch's normalisations."""
+"""Which calls of PyTorch's normalisations the operators of backends can compute."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def is_tensor(node: Any) -> bool:
 
 
 def tensor_of(node: Any) -> torch.Tensor:
-    """The fake tensor of a node that computes one."""
+    """The fake tensor of a node that computes one tensor."""
     value = node.meta["val"]
     assert isinstance(value, torch.Tensor)
     return value

@@ -17,7 +17,7 @@ _MODULES = {"NeuropilotBackend": "preprocess", "NeuropilotPartitioner": "partiti
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a name when it is used: the declaration of the backend needs no torch."""
+    """Imports a name when it is used, so that the declaration of the backend can be read without torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'quantizer')}"), name)

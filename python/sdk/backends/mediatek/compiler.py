@@ -97,12 +97,12 @@ def _compile(program: ExportedProgram, options: Sequence[str]) -> bytes:
     converter.prepend_input_quantize_ops_indices = _floats(nodes, signature.user_inputs)
     converter.append_output_dequantize_ops = True
     converter.append_output_dequantize_ops_indices = _floats(nodes, signature.user_outputs)
-    with contextlib.redirect_stdout(None):  # they print much
+    with contextlib.redirect_stdout(None):  # both print a lot
         return bytes(neuron.compile(converter.convert_to_mlir(), " ".join(options)))
 
 
 def _floats(nodes: dict[str, Node], names: Sequence[Any]) -> list[int]:
-    """Returns the positions of the float32 tensors among those with these names."""
+    """Returns the positions of the float32 tensors among the tensors with these names."""
     return [index for index, name in enumerate(names) if nodes[name].meta["val"].dtype == torch.float32]
 
 

@@ -30,5 +30,5 @@ BACKEND = Backend(
     operators="sdk.backends.mediatek.operators:OPERATORS",
     runner="sdk.backends.mediatek.verify:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not MediaTek's compiler and arithmetic: run it on a device too",
-    tolerance=0.05,  # integers are rounded at other places than in PyTorch
+    tolerance=0.05,  # integers are rounded at other steps than in PyTorch
 )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators for MediaTek's NPUs: those of the public "MDLA 3.0 Guidelines" of the Neuron SDK
-(mediatek.gitlab.io/aiot/doc), with their limits, and those that `NeuropilotQuantizer` annotates. If MediaTek's
+"""The operators for MediaTek's NPUs: operators of the public "MDLA 3.0 Guidelines" of the Neuron SDK
+(mediatek.gitlab.io/aiot/doc), with their limits, and operators that `NeuropilotQuantizer` annotates. If MediaTek's
 converter is installed, it must support a call, too."""
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class NeuropilotBackend(BackendDetails):
 
     @classmethod
     def preprocess(cls, edge_program: ExportedProgram, module_compile_spec: list[CompileSpec]) -> PreprocessResult:
-        """Raises CompilerNotInstalledError if MediaTek's compiler is missing and no reference payload is asked for."""
+        """Raises CompilerNotInstalledError if MediaTek's compiler is missing and no reference payload is requested."""
         check_specs(module_compile_spec)
         assert_default_dim_order(edge_program.graph_module)
         network = COMPILER.answer(edge_program, options_of(module_compile_spec), wants_reference(module_compile_spec))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls the compilers of vendors. The result is the compiled bytes; an error that says that the compiler is not
-installed and what to do; or, only on request, a reference payload for the interpreter and for the stand-ins in
-tests."""
+"""Calls the compilers of vendors. If a compiler is missing, an error explains how to install it. On request, a
+reference payload for the interpreter, and for the stand-ins in tests, is made instead."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ from sdk.backends.npu.reference_payload import from_bytes, is_reference, to_byte
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 REFERENCE = "reference-payload"
-"""The key of the compile spec that asks for a reference payload; its value is 1."""
+"""The key of the compile spec that requests a reference payload; its value is 1."""
 
 VARIABLE = "EXECUTORCH_REFERENCE_PAYLOADS"
-"""The environment variable that asks for reference payloads of every export; its value is 1."""
+"""The environment variable that requests reference payloads for all exports; its value is 1."""
 
 _MOST_REMEMBERED = 64
 
@@ -40,9 +39,9 @@ class VendorCompiler:
 
     Attributes:
         title: Its name, for messages.
-        modules: What must be importable.
+        modules: The modules that it needs.
         remedy: What to install, and from where.
-        compile: Makes the bytes of a program, with options. It imports the modules.
+        compile: Compiles a program with options to bytes. Imports the modules.
     """
 
     title: str
@@ -58,9 +57,9 @@ class VendorCompiler:
         """Compiles a program to bytes.
 
         Args:
-            program: One partition.
-            options: For the compiler.
-            reference: Whether a reference payload is asked for.
+            program: The program of one partition.
+            options: The options of the compiler.
+            reference: Whether a reference payload is requested.
 
         Raises:
             CompilerNotInstalledError: the compiler is missing.
@@ -79,13 +78,13 @@ class VendorCompiler:
 
 
 def wants_reference(specs: Iterable[CompileSpec]) -> bool:
-    """Whether the compile specs ask for a reference payload."""
+    """Whether the compile specs or the environment request a reference payload."""
     given = [bytes(spec.value) for spec in specs if spec.key == REFERENCE]
     return given[-1:] == [b"1"] or (not given and os.environ.get(VARIABLE) == "1")
 
 
 def remember(compiled: bytes, graph: Graph) -> None:
-    """Keeps what compiled bytes were made of, so that this process can verify them. The oldest are forgotten."""
+    """Keeps the graph of compiled bytes, so that this process can verify them. Only the latest graphs are kept."""
     _compiled[hashlib.sha256(compiled).digest()] = graph
     while len(_compiled) > _MOST_REMEMBERED:
         _compiled.popitem(last=False)

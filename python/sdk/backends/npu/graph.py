@@ -12,13 +12,13 @@ import torch
 
 @dataclass(frozen=True)
 class Quantization:
-    """How integers stand for numbers: `(integer - zero_point) * scale`.
+    """The numbers that integers represent: `(integer - zero_point) * scale`.
 
     Attributes:
-        scales: One, or one for each index of `axis`.
-        zero_points: As many.
+        scales: One scale, or one for each index of `axis`.
+        zero_points: One for each scale.
         low: The smallest integer that the quantiser uses.
-        high: The largest.
+        high: The largest integer that the quantiser uses.
         axis: The dimension with several scales; None for one scale.
     """
 
@@ -30,13 +30,13 @@ class Quantization:
 
     @property
     def scale(self) -> float:
-        """The scale of a value with only one."""
+        """The only scale."""
         (scale,) = self.scales
         return scale
 
     @property
     def zero_point(self) -> int:
-        """The zero point of a value with only one."""
+        """The only zero point."""
         (zero_point,) = self.zero_points
         return zero_point
 
@@ -46,9 +46,9 @@ class Value:
     """A tensor of the graph.
 
     Attributes:
-        dtype: In which its elements are stored.
+        dtype: The dtype in which its elements are stored.
         shape: Its sizes, which are known.
-        quantization: What its integers stand for; None if its elements stand for themselves.
+        quantization: What its integers represent; None if its elements are not quantised.
         data: Its elements if it is a constant.
     """
 
@@ -71,8 +71,8 @@ class Call:
 
     Attributes:
         name: The operator's name in ATen, such as `aten.add.Tensor`, or one of `QUANTIZE`, `DEQUANTIZE`, `ASSUME`.
-        args: In the order of the operator's schema: `Ref`, None, a bool, an int, a float, a text, a dtype, or a list of
-            these.
+        args: The arguments in the order of the operator's schema: `Ref`, None, a bool, an int, a float, a string, a
+            dtype, or a list of these.
         results: The positions of its results.
         low: The lower limit of the result from an activation function that was fused into the call; None without one.
         high: The upper limit.
@@ -90,11 +90,11 @@ class Call:
 
 
 QUANTIZE = "quantize"
-"""The call whose result is the integers of a float operand."""
+"""The name of a call that quantises its float operand."""
 DEQUANTIZE = "dequantize"
-"""A call whose result is the real numbers that the integers of its operand represent."""
+"""The name of a call that dequantises the integers of its operand."""
 ASSUME = "assume"
-"""The call that gives the integers of its operand the quantisation of its result."""
+"""The name of a call whose result has the integers of its operand, and another quantisation."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Graph:
         values: All tensors; calls, inputs and outputs refer to them by position.
         calls: The calls.
         inputs: The values that the caller gives.
-        outputs: The values that the caller gets, stored as their values say.
+        outputs: The values that the caller gets, with the dtypes that the values declare.
     """
 
     values: list[Value] = field(default_factory=list)

@@ -29,7 +29,7 @@ class Computation:
     Attributes:
         call: The call.
         values: The values of the graph.
-        tensors: The tensors by position, stored as their values say.
+        tensors: The tensors by position, with the dtypes that the values declare.
         rescale: How sums are multiplied by fixed-point factors.
     """
 
@@ -66,7 +66,7 @@ class Computation:
         return tensor - torch.tensor(given.zero_points, dtype=torch.int64).reshape(shape)
 
     def finished(self, sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
-        """The result's integers of sums: these times `factors`, in the unit of the result's scale."""
+        """Quantises sums times `factors` to integers with the result's scale and zero point."""
         return self.rescale(sums, [factor / self.out.scale for factor in factors], axis) + self.out.zero_point
 
 
@@ -209,7 +209,7 @@ def _pair(sizes: Any) -> tuple[int, int]:
 
 
 def _requantized(c: Computation, argument: Ref, moved: torch.Tensor) -> torch.Tensor:
-    """The integers of an operand in the quantisation of the result."""
+    """Rescales the integers of an operand to the scale of the result."""
     given, out = c.given(argument), c.out
     if (given.scales, given.zero_points) == (out.scales, out.zero_points):
         return moved

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Computes graphs in PyTorch: in integers where `integer` has a rule, and otherwise in floats, from which the result is
-quantised as the model in PyTorch does it."""
+"""Computes graphs in PyTorch: in integers if `integer` has a rule, and otherwise in floats, whose result is quantised
+as in the PyTorch model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Interpreter:
     """A graph that can be computed.
 
     Args:
-        graph: It does not change afterwards.
+        graph: The graph, which must not change afterwards.
         rescale: How sums are multiplied by fixed-point factors.
-        rules: How calls are computed in integers that the processor rounds otherwise, by their names.
+        rules: Replacements, by name, for the rules of calls that the processor rounds differently.
 
     Raises ValueError for a call of an operator that graphs do not have.
     """

@@ -75,7 +75,7 @@ class Lowering:
         return self._positions[node][0]
 
     def alias(self, node: Node, positions: list[int]) -> None:
-        """Gives a node the tensors of others."""
+        """Makes tensors that exist already the results of a node."""
         self._positions[node] = positions
 
     def is_done(self, node: Node) -> bool:
@@ -97,7 +97,7 @@ class Lowering:
         self._positions[node] = [result]
 
     def dequantize(self, node: Node) -> None:
-        """Lowers a dequantise call: what reads it reads the integers."""
+        """Lowers a dequantise call: its users read the integers."""
         source = node.args[0]
         assert isinstance(source, Node)
         position, given = self.position(source), _parameters(node)
@@ -109,7 +109,7 @@ class Lowering:
         self._positions[node] = [position]
 
     def emit(self, node: Node, name: str | None = None, args: list[Any] | None = None) -> None:
-        """Lowers the call of an operator that the interpreter knows by its name in ATen."""
+        """Lowers the call of an operator that the interpreter has under its name in ATen."""
         name = name or name_of(node)
         given = [self.argument(each) for each in (arguments_of(node).values() if args is None else args)]
         call = Call(name, given, [])
@@ -181,7 +181,7 @@ class Lowering:
         return Value(data.dtype, tuple(data.shape), None, data.detach().contiguous())
 
     def _moved(self, node: Node, name: str) -> Value | None:
-        """Returns a quantised constant whose elements are moved, or None if there are no scales to move with them."""
+        """Returns a quantised constant whose elements are moved, or None if the scales cannot be moved with them."""
         value = self.graph.values[self.position(node.args[0])]
         given = value.quantization
         if given is None or value.data is None or (given.axis is not None and name not in _TRANSPOSES):
@@ -244,7 +244,7 @@ def _quantize_after(node: Node) -> Node | None:
 
 
 def _quantizes(node: Node) -> list[Node]:
-    """The calls that quantise a result, if nothing else reads it and they are alike."""
+    """The calls that quantise a result, if nothing else reads it and all have the same parameters."""
     readers = list(node.users)
     same = all(is_quantize(reader) and reader.args[1:] == readers[0].args[1:] for reader in readers)
     return readers if same else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators that graphs can have, and tables of those that a vendor's processor has, within its limits."""
+"""The operators that graphs can have, and tables of the operators and limits of vendors' processors."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from sdk.backends.transforms.constants import is_constant
 
 @dataclass(frozen=True)
 class Limits:
-    """What a processor can hold.
+    """The limits of a processor for tensors.
 
     Attributes:
-        title: The name of the backend, for reasons.
-        dtypes: Of tensors.
-        most_dimensions: Of a tensor, without those of size 1.
-        largest_size: Of a dimension.
+        title: The name of the backend, for messages.
+        dtypes: The dtypes of tensors.
+        most_dimensions: The largest number of dimensions, without those of size 1.
+        largest_size: The largest size of a dimension.
     """
 
     title: str
@@ -96,13 +96,13 @@ def table(title: str, names: Iterable[str]) -> Operators[Entry]:
 
 
 def can_compute(call: Call) -> bool:
-    """Whether a call is one that the tables allow. Payloads may contain others."""
+    """Whether graphs can have a call of this name. Payloads that are damaged may contain others."""
     return call.name in _CALLS
 
 
 def _weight_is_constant(node: Node, program: ExportedProgram) -> str | None:
     weight: Any = node.args[1] if name_of(node) != "aten.embedding.default" else node.args[0]
-    if is_any_dequantize(weight):  # a constant in the edge dialect, and not yet where operators are decomposed
+    if is_any_dequantize(weight):  # before decomposition, this does not count as a constant yet
         weight = weight.args[0]
     return None if is_constant(program, weight) else "its weight is not a constant"
 
@@ -113,7 +113,7 @@ def _is_planar(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _first_only(node: Node, program: ExportedProgram) -> str | None:
-    """Only the first of several results exists on the processor."""
+    """Refuses calls whose other results are read: the processor has only the first one."""
     others = [item for item in node.users if len(item.args) > 1 and item.args[1] != 0]
     return "more than its first result is read" if any(item.users for item in others) else None
 

@@ -27,7 +27,7 @@ class NpuSupport(Support):
     Args:
         program: The program.
         operators: The table of its operators.
-        limits: Of its tensors.
+        limits: The limits of its tensors.
         skipped: The calls that stay on kernels.
     """
 
@@ -61,11 +61,11 @@ class NpuSupport(Support):
         return split_conversion(node, takes, self.title, _is_float) or super().incomplete(node, takes)
 
     def is_only_with_readers(self, node: Node) -> bool:
-        """Constants: a delegate does not return them."""
+        """True for constants, which a delegate does not return."""
         return is_constant(self.program, node)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
-        """Tensors that enter or leave a partition are contiguous."""
+        """Refuses inputs and outputs of a partition that are not contiguous."""
         members, found = set(nodes), {}
         for node in nodes:
             crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self.program, n)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs as bytes: the *reference payload*, which the interpreter and the stand-ins of the tests compute. No device
-does.
+"""Graphs as bytes: the *reference payload*, which only the interpreter and the stand-ins of the tests run. No device
+runs it.
 
 Numbers are little-endian:
 
@@ -37,7 +37,7 @@ MAGIC = b"NPUREF01"
 DTYPES = (
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32,
 )  # fmt: skip
-"""By their numbers in payloads."""
+"""Dtypes, indexed by their numbers in payloads."""
 
 _DEEPEST = 4  # lists in lists
 _MOST = 1 << 31  # bytes of a value
@@ -133,7 +133,7 @@ def _argument(argument: Any) -> bytes:
 def from_bytes(payload: bytes | memoryview, named_data: Callable[[str], bytes]) -> Graph:
     """The graph of a payload.
 
-    Raises ValueError for bytes that are not one: what was expected at which offset.
+    Raises ValueError for bytes that are no valid payload. The message has the offset and what was expected there.
     """
     reader = Reader(payload)
     if reader.bytes(len(MAGIC)) != MAGIC:
@@ -225,7 +225,9 @@ def _check_order(graph: Graph) -> None:
     known.update(graph.inputs)
     for call in graph.calls:
         if not known.issuperset(call.operands()) or known.intersection(call.results):
-            raise ValueError(f"the call of {call.name} in the payload reads what is not computed, or computes it again")
+            raise ValueError(
+                f"the call of {call.name} in the payload reads a value before it is computed, or computes it twice"
+            )
         known.update(call.results)
     if not known.issuperset(graph.outputs):
         raise ValueError("an output of the payload is not computed")

@@ -18,7 +18,7 @@ _LARGEST = 1 << 47  # sums of int16 products of 2**17 terms
 
 def fixed_point(factor: float) -> tuple[int, int]:
     """A factor as `multiplier * 2 ** -shift`: the multiplier is from 2**30 to 2**31 - 1, and its sign is the factor's.
-    The shift is from 1 to 62; smaller factors lose bits of the multiplier, larger ones are cut.
+    The shift is from 1 to 62; smaller factors lose bits of the multiplier, larger ones are clamped.
 
     Raises ValueError if the factor is not finite.
     """

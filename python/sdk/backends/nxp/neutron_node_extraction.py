@@ -22,8 +22,8 @@ def extract_artifacts_from_neutron_node(tflite_flatbuffer_or_path: bytes | str) 
         tflite_flatbuffer_or_path: The model, or its file.
 
     Raises:
-        RuntimeError: the model has not exactly one operator, or another one than Neutron's: the converter did not take
-            all of it.
+        RuntimeError: the model does not consist of one Neutron operator, because the converter did not take all of
+            it.
         ValueError: the model is damaged.
     """
     data = tflite_flatbuffer_or_path

@@ -85,14 +85,14 @@ class NeutronPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
-        compile_spec: Those of `generate_neutron_compile_spec`; by default for the target imxrt700.
-        neutron_target_spec: The target; by default that of the compile specs. Releases of ExecuTorch before 1.2 have
-            `custom_delegation_options` in this place, which may be given here.
+        compile_spec: The result of `generate_neutron_compile_spec`; by default for the target imxrt700.
+        neutron_target_spec: The target; by default that of the compile specs. `custom_delegation_options` are accepted
+        here, too, as in releases of ExecuTorch before 1.2.
         custom_delegation_options: What is delegated beyond the default.
-        post_quantization_state_dict: The constants of the quantised model. They are read from the program, so that
-            this changes nothing.
-        preserve_ops: Operators of ATen that are not decomposed, beside those that Neutron has.
-        check_op_support: Says of their calls which are not decomposed. Without it, none is.
+        post_quantization_state_dict: The constants of the quantised model. Has no effect, because the constants are
+        read from the program.
+        preserve_ops: Operators of ATen that are not decomposed, in addition to those that Neutron has.
+        check_op_support: Decides for each of their calls whether it stays whole. Without it, all stay whole.
 
     Raises ValueError if the compile specs name no target.
     """

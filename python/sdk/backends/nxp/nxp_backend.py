@@ -46,18 +46,18 @@ class NeutronCompileSpecBuilder:
         use_profiling: bool = False,
         neutron_converter_flavor: str | None = None,
     ) -> NeutronCompileSpecBuilder:
-        """Sets everything, and returns the builder.
+        """Sets all options, and returns the builder.
 
         Args:
             config: The target, "imxrt700".
             intermediates_dir: An existing folder in which models before and after NXP's converter are written.
-            extra_flags: For NXP's converter.
+            extra_flags: Flags for NXP's converter.
             operators_not_to_delegate: Parts of names of nodes that stay on kernels, such as "aten::relu".
             use_neutron_for_format_conversion: The NPU transposes inputs and outputs. Otherwise the runtime does.
             fetch_constants_to_sram: Weights are fetched from flash memory while the model runs.
             dump_kernel_selection_code: NXP's converter writes which kernels the model needs.
             use_profiling: The model can be profiled.
-            neutron_converter_flavor: Of NXP's converter, for releases of ExecuTorch before 1.2.
+            neutron_converter_flavor: The release of NXP's converter, for releases of ExecuTorch before 1.2.
 
         Raises:
             RuntimeError: it was called before.
@@ -124,6 +124,6 @@ class NeutronBackend(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_spec: list[CompileSpec]) -> PreprocessResult:
-        """Raises CompilerNotInstalledError if NXP's SDK is missing and no reference payload is asked for, and
-        ValueError for compile specs that are not those of Neutron."""
+        """Raises CompilerNotInstalledError if NXP's SDK is missing and no reference payload is requested, and
+        ValueError for compile specs of another backend."""
         return PreprocessResult(payload_of(edge_program, compile_spec, wants_reference(compile_spec)))

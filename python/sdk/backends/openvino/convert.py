@@ -33,8 +33,8 @@ def way_around(program: ExportedProgram) -> str:
 
 
 def to_model(program: ExportedProgram) -> Any:
-    """An `openvino.Model` with an input and an output for each of the partition's, in their order: the model that the
-    partitioner made when it tried whether OpenVINO converts the partition, or a new one.
+    """An `openvino.Model` with the partition's inputs and outputs, in their order. The partitioner may have made it
+    already, when it tested whether OpenVINO converts the partition.
 
     Sizes that are symbols are dynamic dimensions. Raises RuntimeError with the operator that OpenVINO cannot convert.
     """
@@ -54,12 +54,12 @@ def to_model(program: ExportedProgram) -> Any:
 
 
 def refusals(program: ExportedProgram, calls: Sequence[Node], owned: Callable[[Node], bool]) -> dict[Node, str]:
-    """Why OpenVINO cannot convert a partition of these calls, by the calls that it refuses; empty if it can. `to_model`
-    finds the model then: it is kept in the metadata of the calls.
+    """The calls that keep OpenVINO from converting a partition, with reasons; empty if it can. The converted model is
+    then kept in the metadata of the calls, for `to_model`.
 
     Args:
         program: It is `settled`.
-        calls: In the order of the graph.
+        calls: The calls, in the order of the graph.
         owned: Whether the partition would own a constant that it reads. Others are inputs.
     """
     reason = _try(program, calls, owned, keep=True)
@@ -76,7 +76,7 @@ _TRIED = "openvino_model"
 
 
 class _Converted:
-    """A model that `to_model` returns for the same partition, once: it may hold large weights."""
+    """A model that `to_model` returns for the same partition. It is returned only once, because it may be large."""
 
     def __init__(self, key: str, model: Any) -> None:
         self._key, self._model = key, model
@@ -95,8 +95,8 @@ def _is_result(node: Node) -> bool:
 def _try(
     program: ExportedProgram, calls: Sequence[Node], owned: Callable[[Node], bool], keep: bool = False
 ) -> str | None:
-    """Why OpenVINO cannot convert a partition; None if it can. The graph is the one of the program that `to_backend`
-    makes from these calls."""
+    """Why OpenVINO cannot convert a partition; None if it can. Converts the same graph as `to_backend` makes from these
+    calls."""
     inside = set(calls)
     read = dict.fromkeys(node for call in calls for node in call.all_input_nodes if node not in inside)
     given = [node for node in read if node.op in ("placeholder", "get_attr") and owned(node)]
@@ -125,13 +125,13 @@ def _convert(plain: _Plain) -> Any:
     module, outputs = plain.module, plain.outputs
     given = [node for node in module.graph.nodes if node.op == "placeholder"]
     frontend = FrontEndManager().load_by_framework("pytorch")
-    decoder = TorchFXPythonDecoder(module)  # OpenVINO does not keep it
+    decoder = TorchFXPythonDecoder(module)  # kept alive here, because OpenVINO holds no reference
     try:
         model = frontend.convert(frontend.load(decoder))
     except Exception as error:  # the frontend raises its own exceptions, whose types are not public
         raise RuntimeError(f"OpenVINO cannot convert a partition: {str(error).strip()}") from error
     if len(model.inputs) != len(given):
-        raise RuntimeError(f"OpenVINO made {len(model.inputs)} inputs of {len(given)}")
+        raise RuntimeError(f"OpenVINO's model has {len(model.inputs)} inputs; the partition has {len(given)}")
     for port, node in zip(model.inputs, given, strict=True):
         parameter = port.get_node()
         value = node.meta["val"]
@@ -226,7 +226,7 @@ def _permute_input(ov: Any, parameter: Any, order: list[int]) -> None:
 
 
 def _pack_int4(ov: Any, model: Any) -> None:
-    """Gives weights that fit 4 bits, which PyTorch has in bytes, OpenVINO's types of 4 bits."""
+    """Converts weights that fit in 4 bits, which PyTorch stores in bytes, to OpenVINO's 4-bit types."""
     for constant in model.get_ordered_ops():
         if constant.get_type_name() != "Constant" or constant.get_element_type() != ov.Type.i8:
             continue
@@ -242,8 +242,8 @@ def _pack_int4(ov: Any, model: Any) -> None:
 
 
 def _finish_outputs(ov: Any, model: Any, outputs: Sequence[Node]) -> None:
-    """Gives results the dtypes and the order in memory that the program has. OpenVINO counts in int32 where PyTorch has
-    int64."""
+    """Converts results to the dtypes and the order in memory that the program has. OpenVINO computes some of PyTorch's
+    int64 results in int32."""
     for result, node in zip(model.get_results(), outputs, strict=True):
         value = node.meta["val"]
         wanted = getattr(ov.Type, TYPES[value.dtype])
@@ -254,7 +254,7 @@ def _finish_outputs(ov: Any, model: Any, outputs: Sequence[Node]) -> None:
         if source.get_element_type() != wanted:
             source = _ops().convert(source, wanted).output(0)
         if source.get_node().get_type_name() == "Parameter":
-            # Binding the memory of such a result would bind the input to it.
+            # An output that is an input itself would bind its memory to the input.
             same = [0] * len(source.get_partial_shape())
             source = _ops().reshape(source, _ops().constant(same, ov.Type.i64), True).output(0)
         order = _order_in_memory(value)

@@ -24,7 +24,7 @@ class OpenvinoConfig:
 
 
 def partitioner_arguments(settings: OpenvinoConfig, config: LlmConfig) -> dict[str, Any]:
-    """The device is one of the program."""
+    """The arguments of the partitioner: a compile spec with the device for which programs are compiled."""
     from sdk.exir.backend.compile_spec_schema import CompileSpec
 
     return {"compile_spec": [CompileSpec("device", settings.device.encode())]}

@@ -43,8 +43,8 @@ class OpenvinoOperator:
     """An operator that OpenVINO's frontend converts.
 
     Attributes:
-        check: Why a call is refused, for reasons that the operator has.
-        rewrite: The calls of ATen that stand for one in a graph, or None where the call itself does.
+        check: Returns why this operator's call is refused, or None.
+        rewrite: Replaces a call by several calls of ATen, or returns None to keep the call.
     """
 
     check: Check
@@ -55,13 +55,14 @@ class OpenvinoOperator:
         return _refusal_of_values(node) or self.check(node, program)
 
     def lower(self, node: Node, graph: Graph, args: Any, kwargs: Any) -> Node:
-        """Adds what computes a call to a graph of ATen, of the arguments there. Returns the result."""
+        """Adds a call, or the calls that replace it, to a graph of ATen with arguments of that graph. Returns the
+        result."""
         call = None if self.rewrite is None else self.rewrite(graph, node, args, kwargs)
         return graph.call_function(*in_aten(node, args, kwargs)) if call is None else call
 
 
 def _refusal_of_values(node: Node) -> Reason:
-    """Values that no input or output of a partition may be, wherever the partition ends."""
+    """Refuses tensors that cannot be an input or output of a partition: any tensor of a node may become one."""
     if node.op != "call_function":
         return "it calls no operator"
     for value in _values((node, *node.all_input_nodes)):
@@ -69,7 +70,7 @@ def _refusal_of_values(node: Node) -> Reason:
             return f"a tensor is {_text(value.dtype)}"
         if value.dim() > 8:
             return "a tensor has more than 8 dimensions"
-    # A call with several results may give some of them no elements: those are not used.
+    # A call may have additional results without elements, which are not used.
     result = [node] if isinstance(node.meta.get("val"), torch.Tensor) else []
     for value in _values((*result, *node.all_input_nodes)):
         if any(isinstance(size, int) and size == 0 for size in value.shape):
@@ -109,7 +110,7 @@ def _first_result(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _sum(node: Node, program: ExportedProgram) -> Reason:
-    """OpenVINO adds one number after the other, and loses digits that PyTorch keeps."""
+    """Refuses long sums: OpenVINO adds elements in sequence, which loses digits that PyTorch keeps."""
     (source,), (result,) = _values(node.all_input_nodes[:1]), _values([node])
     sizes = [size for size in (*source.shape, *result.shape) if not isinstance(size, int)]
     if not sizes and source.numel() > _MOST_ADDED * result.numel():
@@ -144,7 +145,8 @@ def _not_of_a_number(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _gather(node: Node, program: ExportedProgram) -> Reason:
-    """PyTorch takes the first elements of a larger dimension. So would a slice, but OpenVINO removes it."""
+    """If a dimension of the data is larger than that of the indices, PyTorch reads only its first elements. A slice
+    would do this, but OpenVINO removes it."""
     data, indices = _values((node.args[0], node.args[2]))
     dim = node.args[1] % max(data.dim(), 1)
     pairs = [pair for other, pair in enumerate(zip(data.shape, indices.shape, strict=True)) if other != dim]
@@ -160,7 +162,7 @@ def _index_put(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _resize(node: Node, program: ExportedProgram) -> Reason:
-    """To one pixel without align_corners, PyTorch takes the middle and OpenVINO the first pixel."""
+    """Resizing to one pixel without align_corners reads the middle pixel in PyTorch, but the first one in OpenVINO."""
     sizes = zip(*(value.shape[2:] for value in _values((node.args[0], node))), strict=True)
     if not node.args[2] and any(old != 1 and (lower_bound(new) or 1) < 2 for old, new in sizes):
         return "its height or width may be 1, for which OpenVINO takes the first pixel"
@@ -168,7 +170,7 @@ def _resize(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _first_is_float(node: Node, program: ExportedProgram) -> Reason:
-    """The first operand is of floats; the others are indices, masks or weights."""
+    """Requires a float as the first operand; the others are indices, masks or weights."""
     for value in _values(node.all_input_nodes[:1]):
         if value.dtype not in FLOATS:
             return f"it computes with {_text(value.dtype)}: OpenVINO's integers have other limits"
@@ -178,12 +180,13 @@ def _first_is_float(node: Node, program: ExportedProgram) -> Reason:
 def _bools(node: Node, program: ExportedProgram) -> Reason:
     for value in _values(node.all_input_nodes):
         if value.dtype != torch.bool:
-            return f"it computes with {_text(value.dtype)}: only logic is OpenVINO's"
+            return f"it computes with {_text(value.dtype)}: OpenVINO has this operator for bool only"
     return None
 
 
 def _conversion(node: Node, program: ExportedProgram) -> Reason:
-    """OpenVINO removes a conversion to fewer digits and back, and with it the rounding."""
+    """Refuses conversions to fewer digits: OpenVINO removes them if they are converted back, and with them the
+    rounding."""
     (source,), (result,) = _values(node.all_input_nodes[:1]), _values([node])
     rounds = source.dtype in FLOATS and result.dtype in FLOATS - {torch.float32, source.dtype}
     return f"it rounds {_text(source.dtype)} to {_text(result.dtype)}, which OpenVINO may leave out" if rounds else None
@@ -193,7 +196,7 @@ def _quantize(node: Node, program: ExportedProgram) -> Reason:
     if node.args[-1] not in (torch.int8, torch.uint8):
         return "it does not quantise to int8 or uint8"
     if not all(is_any_dequantize(user) and parameters_of(user) == parameters_of(node) for user in node.users):
-        return "its result is not only dequantised"
+        return "its result is also read as integers, or dequantised with other parameters"
     return None
 
 
@@ -201,7 +204,7 @@ def _dequantize(node: Node, program: ExportedProgram) -> Reason:
     source = node.args[0]
     if is_any_quantize(source) or is_constant(program, source):
         return None
-    return "it dequantises what is not a weight and nothing that is quantised before"
+    return "it dequantises integers that are neither constant nor the result of a quantize"
 
 
 def _table(check: Check, names: str) -> dict[str, Check]:

@@ -55,7 +55,7 @@ class OpenvinoPartitioner(SupportPartitioner):
         device = given.get(DEVICE, "CPU")
         if DEVICE not in given:
             specs.append(CompileSpec(DEVICE, device.encode()))
-        # The device forgets for which precision a payload was compiled: the program says it.
+        # The payload does not contain the precision for which it was compiled, so the compile specs do.
         specs += [
             CompileSpec(key, value.encode()) for key, value in precision_of(device).items() if PRECISION not in given
         ]

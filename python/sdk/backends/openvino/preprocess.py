@@ -27,8 +27,8 @@ _ALIGNMENT = 64  # of weights, which OpenVINO uses in place
 
 @final
 class OpenvinoBackend(BackendDetails):
-    """The payload is OpenVINO's export of the compiled model. It runs with the release, and on the kind of device, that
-    it was compiled with; the IR, if it is asked for, lies in the named data of the program and is compiled by any.
+    """The payload is OpenVINO's export of the compiled model. It runs only with the release and on the kind of device
+    for which it was compiled. The optional IR, in the named data of the program, can be compiled by any.
 
     Compile specs: `device` (CPU by default), `include_ir`, and properties of OpenVINO in capitals with their values as
     text, for example `INFERENCE_PRECISION_HINT`.
@@ -74,8 +74,8 @@ def precision_of(device: str) -> dict[str, str]:
 
 
 def _ir(ov: Any, model: Any, payload: bytes) -> NamedDataStoreOutput:
-    """The model under the SHA-256 of its payload: the payload is exactly what OpenVINO exports, with no room for a
-    name."""
+    """The IR of the model as named data. Its key is the SHA-256 of the payload, because the payload is OpenVINO's
+    export without a field for a name."""
     store, key = NamedDataStore(), f"openvino_ir_{hashlib.sha256(payload).hexdigest()}"
     with tempfile.TemporaryDirectory() as folder:
         xml, weights = Path(folder) / "model.xml", Path(folder) / "model.bin"
@@ -86,6 +86,6 @@ def _ir(ov: Any, model: Any, payload: bytes) -> NamedDataStoreOutput:
 
 
 def _last_line(error: BaseException) -> str:
-    """OpenVINO's messages begin with places in its sources."""
+    """The last line of a message of OpenVINO, which begins with locations in its sources."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

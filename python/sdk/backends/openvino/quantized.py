@@ -25,8 +25,8 @@ def parameters_of(node: Node) -> tuple[Any, ...]:
 
 
 def rewrite_quantized(module: GraphModule) -> None:
-    """Replaces each dequantize of a weight by arithmetic. The others stay: the frontend makes FakeQuantize of a
-    quantize and nothing of its dequantize."""
+    """Replaces each dequantize of a weight by arithmetic. The others stay: the frontend turns a quantize into
+    FakeQuantize, and drops its dequantize."""
     graph = module.graph
     for node in list(graph.nodes):
         if not is_any_dequantize(node) or node.args[0].op != "get_attr":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that OpenVINO's frontend lacks or computes otherwise than PyTorch, as expressions of those that agree.
+"""Replaces operators that OpenVINO's frontend lacks, or computes differently from PyTorch, by others.
 
 Each function adds the calls to a graph of ATen and returns the last one, or None to leave the call as it is.
 """
@@ -19,7 +19,7 @@ Rewrite = Callable[..., Node | None]
 
 
 def _greater(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    """OpenVINO's Greater is true for NaN; its Less is not."""
+    """Uses Less with swapped operands, because OpenVINO's Greater is true for NaN."""
     return graph.call_function(_aten.lt.Tensor, (args[1], args[0]))
 
 
@@ -28,7 +28,7 @@ def _greater_equal(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | N
 
 
 def _scalar(compare: Any) -> Callable[..., Node]:
-    """The same for a comparison with a number, which becomes a tensor with `full`."""
+    """Swaps the operands of a comparison with a number, which becomes a tensor with `full`."""
 
     def rule(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node:
         dtype = node.all_input_nodes[0].meta["val"].dtype
@@ -60,7 +60,7 @@ def _truncate(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
 
 
 def _sign(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    """PyTorch's sign of NaN is 0."""
+    """(x > 0) - (x < 0), which is 0 for NaN as in PyTorch."""
     (x,) = args
     dtype = node.meta["val"].dtype
     zero = graph.call_function(_aten.full.default, ([], 0.0), {"dtype": dtype})
@@ -74,7 +74,7 @@ def _subtract(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
 
 
 def _elu(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    """The frontend does not know the default of alpha."""
+    """Adds the default of alpha, which the frontend does not have."""
     return graph.call_function(_aten.elu.default, (args[0], float(args[1]) if len(args) > 1 else 1.0))
 
 
@@ -84,7 +84,7 @@ def _logic(of_bits: Any) -> Callable[..., Node]:
 
 
 def _index_put(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    """The frontend forgets the rank of the result, without which it reads at no indices of it."""
+    """Adds a view with the result's shape: the frontend loses the rank, and cannot index a result without rank."""
     sizes = [size if isinstance(size, int) else -1 for size in node.meta["val"].shape]
     if sizes.count(-1) > 1:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 
 REQUIREMENT = "openvino==2025.4.1"
 VARIABLE = "OPENVINO_LIB_PATH"
-"""The environment variable with the place where the runtime looks first for OpenVINO's C interface."""
+"""The environment variable with the path where the runtime looks first for OpenVINO's C interface."""
 
 
 def openvino() -> Any:

@@ -26,8 +26,8 @@ class QnnBackend(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Raises CompilerNotInstalledError if Qualcomm's compiler is missing and no reference payload is asked for, and
-        ValueError for compile specs that are not those of QNN."""
+        """Raises CompilerNotInstalledError if Qualcomm's compiler is missing and no reference payload is requested, and
+        ValueError for compile specs of another backend."""
         options = options_of(compile_specs)
         if options.is_from_context_binary:
             raise ValueError("is_from_context_binary is True: this version makes no programs of context binaries")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the quantizers of all backends do with a captured model before they annotate it."""
+"""`BackendQuantizer`: prepares a captured model for annotation, as all backends' quantizers require."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class BackendQuantizer(Quantizer):
 
 
 def _drop_guards(model: GraphModule) -> None:
-    """Removes what checks that inputs have the example's sizes, so that the quantised model can be exported with
-    dynamic sizes although it was captured without. The call counts as impure: it does not go with dead code."""
+    """Removes the guards that check the example's sizes, so that a quantised model that was captured with fixed sizes
+    can be exported with dynamic ones. Dead code elimination would keep them: they count as impure."""
     guards = model.graph.find_nodes(op="call_module", target="_guards_fn")
     for node in guards:
         model.graph.erase_node(node)

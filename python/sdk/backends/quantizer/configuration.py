@@ -113,7 +113,7 @@ def weights(
 def fake_quantized(
     dtype: torch.dtype, *, is_per_channel: bool = False, is_symmetric: bool = True, moving: bool = False
 ) -> QuantizationSpec:
-    """Numbers over the whole range of `dtype`, rounded in calibration as in training.
+    """A specification that uses the whole range of `dtype`, and fake quantisation in calibration and in training.
 
     Args:
         dtype: An integer of 8 bits.
@@ -133,7 +133,7 @@ def fake_quantized(
 
 @functools.cache
 def with_zero_point(spec: QuantizationSpec) -> QuantizationSpec:
-    """A specification of activations on one side of zero, which keeps all integers for that side."""
+    """A specification for activations on one side of zero, with a zero point that uses all integers for that side."""
     return QuantizationSpec(
         dtype=spec.dtype,
         qscheme=torch.per_tensor_affine,

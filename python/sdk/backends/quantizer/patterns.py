@@ -76,7 +76,7 @@ _PER_CHANNEL = (torch.per_channel_symmetric, torch.per_channel_affine)
 WHEN_IT_RUNS = activations(-128, 127, is_dynamic=True, eps=2**-12)
 
 _LARGEST_COUNTED = 3.4028235e15
-"""The original's limit. The scale of larger numbers would turn everything else into zeros."""
+"""ExecuTorch's limit. The scale of larger numbers would turn everything else into zeros."""
 
 
 def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
@@ -237,7 +237,7 @@ def _is_float(node: Node) -> bool:
 
 
 def _is_beyond_histograms(node: Node) -> bool:
-    """Whether a node is a constant, such as a mask of -inf, with numbers that observers cannot count."""
+    """Whether a node is a constant with values that are too large for observers, such as a mask of -inf."""
     if node.op != "get_attr":
         return False
     owner, _, name = str(node.target).rpartition(".")

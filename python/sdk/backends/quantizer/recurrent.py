@@ -3,7 +3,7 @@
 exporter does. A cell is handled as a layer on a sequence of length one.
 
 Only their linear layers are quantised, and dynamically even with a static configuration. Gates and states stay floats,
-because an error of the state would be carried from step to step.
+because errors of the state would accumulate over the steps.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def unroll(model: GraphModule) -> None:
 
 def reads_inputs(node: Node) -> bool:
     """Whether a node depends on an input of the model. In the first step of a layer whose initial state is zeros, some
-    products have only constant operands."""
+    matrix multiplications have only constant operands."""
     seen, pending = {node}, [node]
     while pending:
         for operand in pending.pop().all_input_nodes:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Samsung's compiler: two modules that are compiled with the Exynos AI LiteCore SDK. The SDK is in no open registry, so
-that the calls were only tried with modules of these names that record them."""
+the calls were tested only with stand-ins of these modules, which record them."""
 
 from __future__ import annotations
 

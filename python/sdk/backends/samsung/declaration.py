@@ -16,5 +16,5 @@ BACKEND = Backend(
     operators="sdk.backends.samsung.operators:OPERATORS",
     runner="sdk.backends.samsung.verify:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not Samsung's compiler and arithmetic: run it on a device too",
-    tolerance=0.05,  # integers are rounded at other places than in PyTorch
+    tolerance=0.05,  # integers are rounded at other steps than in PyTorch
 )

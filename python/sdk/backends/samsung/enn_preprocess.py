@@ -21,7 +21,7 @@ class EnnBackend(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Raises CompilerNotInstalledError if Samsung's compiler is missing and no reference payload is asked for, and
+        """Raises CompilerNotInstalledError if Samsung's compiler is missing and no reference payload is requested, and
         ValueError if the compile specs name no chip."""
         chip = chip_of(compile_specs)
         return PreprocessResult(COMPILER.answer(edge_program, [chip.name], wants_reference(compile_specs)))

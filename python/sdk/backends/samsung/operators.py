@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators for Samsung's compiler: those of ExecuTorch's page for Exynos, with the conditions in their rows. The
-page has no limits for ranks and sizes."""
+"""The operators for Samsung's compiler, from ExecuTorch's page for Exynos, with the conditions in their rows. The page
+has no limits for ranks and sizes."""
 
 from __future__ import annotations
 

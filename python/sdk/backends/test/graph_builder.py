@@ -69,7 +69,7 @@ class GraphBuilder(ExportPass):
 def single_op_builder(
     placeholders: Sequence[Tensor], op: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None
 ) -> GraphModule:
-    """A graph of one call, whose inputs are `placeholders`. The arguments are theirs, or others."""
+    """A graph of one call. Tensors of `placeholders` among its arguments become inputs."""
     builder = GraphBuilder()
     inputs = [builder.placeholder(f"p_{at}", tensor) for at, tensor in enumerate(placeholders)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ProgramBuilder`: exported programs of chosen calls, for tests of passes and of what follows them."""
+"""`ProgramBuilder`: exported programs of chosen calls, for tests of passes and of later stages."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class AddmmToLinearTransform(ExportPass):
 
 
 def _transposed(weight: Any) -> Node | None:
-    """The matrix whose transpose a node is."""
+    """The matrix that a node transposes."""
     if not isinstance(weight, Node) or not weight.args:
         return None
     is_turned = weight.target == _aten.t_copy.default

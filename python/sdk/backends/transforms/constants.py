@@ -43,7 +43,7 @@ class _Known:
 _GIVEN = ("placeholder", "get_attr")
 _settled: WeakKeyDictionary[ExportedProgram, _Known] = WeakKeyDictionary()
 
-# Results are not larger than this many times what they are made of, so that a program does not grow.
+# A result may have at most this many times the size of its operands, so that programs do not grow.
 _MOST_GROWTH = 4
 # Masks and biases of windowed attention are computed from small tensors: those of Swin have 150,000 elements.
 _ALWAYS_SMALL = 1 << 18  # elements
@@ -52,7 +52,7 @@ _ALWAYS_SMALL = 1 << 18  # elements
 @contextmanager
 def settled(program: ExportedProgram) -> Iterator[None]:
     """A context in which the graph of `program` does not change, so that answers about it are cached. Without the
-    cache, a question about each node would walk all of the graph before the node.
+    cache, each answer would traverse the whole graph before the node.
     """
     if program in _settled:
         yield
@@ -96,7 +96,7 @@ def is_shared(program: ExportedProgram, node: Node) -> bool:
 
 def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
     """Returns the tensor of a node that is a weight, an unchanged buffer or a constant of the program, or that is
-    computed only from those; None for other nodes."""
+    computed only from such tensors; None for other nodes."""
     if not isinstance(node, Node):
         return None
     with settled(program):

@@ -19,10 +19,10 @@ _NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
 
 class DecomposeScaledDotProductAttention(ExportPass):
     """Replaces each `aten.scaled_dot_product_attention` by the operators that PyTorch computes it with: matrix
-    multiplications and a softmax. The new nodes keep the attention's place in the model.
+    multiplications and a softmax. The new nodes keep the attention's location in the model.
 
     Args:
-        allow_non_fake_inputs: Whether the graph may hold tensors with data beside those that only have shapes.
+        allow_non_fake_inputs: Whether the graph may contain tensors with data in addition to fake tensors.
     """
 
     def __init__(self, allow_non_fake_inputs: bool = True) -> None:
@@ -61,7 +61,7 @@ class DecomposeScaledDotProductAttention(ExportPass):
 def inline(
     node: Node, function: Callable[..., torch.Tensor], operands: Sequence[Node], allow_non_fake_inputs: bool = True
 ) -> None:
-    """Replaces a call by the operators that a function of its operands calls, in the same place of the model."""
+    """Replaces a call by the operators that a function of its operands calls, with the same location in the model."""
     traced = make_fx(function, _allow_non_fake_inputs=allow_non_fake_inputs)(*(each.meta["val"] for each in operands))
     inputs = iter(operands)
     copies: dict[Node, Node] = {}

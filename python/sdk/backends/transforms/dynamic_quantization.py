@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The earlier place of `sdk.backends.graph.quantized`."""
+"""The earlier name of `sdk.backends.graph.quantized`."""
 
 from __future__ import annotations
 

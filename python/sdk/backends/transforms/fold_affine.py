@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Folds products and sums with constants that follow a convolution, such as a frozen batch norm, into its weights."""
+"""Folds multiplications and additions after a convolution, such as a frozen batch norm, into its weights."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class _Affine:
 
 
 def fold_affine(program: ExportedProgram) -> None:
-    """Changes the weights of a convolution if its only user computes with a constant for each channel, and so on for
-    the user of that user. The rounding of the results changes, as with a fused batch norm. Edits the graph of
-    `program`, and adds constants.
+    """Folds the chain of arithmetic after each convolution into its weights: calls with a constant for each channel,
+    each of which is the only user of the one before. The rounding of the results changes, as with a fused batch norm.
+    Edits the graph of `program`, and adds constants.
 
-    Left as they are: quantised weights, and weights that would not be finite.
+    Does not change quantised weights, nor weights that would not be finite.
     """
     for node in list(program.graph.nodes):
         if name_of(node) == _CONVOLUTION and node.meta["val"].dtype in _FLOATS:
@@ -70,7 +70,7 @@ def _fold(program: ExportedProgram, node: Node) -> None:
 
 
 def _scaled(weight: torch.Tensor, scale: torch.Tensor, node: Node) -> torch.Tensor:
-    """The weights whose convolution has its channels multiplied by `scale`."""
+    """The weights, multiplied by a `scale` for each output channel."""
     is_transposed, groups = bool(node.args[6]), int(node.args[8])
     rest = [1] * (weight.dim() - 2)
     if not is_transposed:
@@ -81,8 +81,8 @@ def _scaled(weight: torch.Tensor, scale: torch.Tensor, node: Node) -> torch.Tens
 
 
 def _applied(program: ExportedProgram, call: Node, operand: Node, before: _Affine) -> _Affine | None:
-    """Returns the affine function after a call whose only operand that is not constant has the function `before`, or
-    None if the result is not affine."""
+    """Returns the result of `call` as an affine function of the convolution, given that function of its operand
+    (`before`). Returns None unless the other operand is constant and the result affine."""
     name, value = name_of(call), call.meta.get("val")
     if name not in ("aten.mul.Tensor", "aten.add.Tensor", "aten.sub.Tensor", "aten.div.Tensor") or len(call.args) != 2:
         return None

@@ -16,7 +16,7 @@ _OTHERS = (
     exir_ops.edge.quantized_decomposed.quantize_per_tensor.default,
     exir_ops.edge.quantized_decomposed.dequantize_per_tensor.default,
 )
-"""Operators on single elements that PyTorch does not tag as such."""
+"""Elementwise operators that PyTorch does not tag as pointwise."""
 
 
 class FuseViewCopyTransform(RemoveOrReplacePassInterface):
@@ -42,12 +42,12 @@ class FuseViewCopyTransform(RemoveOrReplacePassInterface):
         for changed in (source, *between):
             changed.meta = {**changed.meta, "val": changed.meta["val"].new_empty(node.meta["val"].shape)}
         node.replace_all_uses_with(node.args[0])
-        node.graph.erase_node(node)  # a reader that is left would keep later views
+        node.graph.erase_node(node)  # erased at once, because a remaining reader would keep later views
         return True
 
 
 def _is_elementwise(node: Node) -> bool:
-    """Whether a call computes each element from the element of its first tensor at the same place, and from numbers."""
+    """Whether a call computes each element from that of its first tensor at the same position, and from numbers."""
     if node.op != "call_function":
         return False
     others = [operand.meta.get("val") for operand in node.all_input_nodes if operand is not node.args[0]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Questions that passes ask about views and permutations of edge dialect."""
+"""Properties of views and permutations of the edge dialect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shape_of(node: Node) -> list[int | torch.SymInt]:
 
 
 def permutation_of(node: Node) -> list[int] | None:
-    """The dimension of the input that each dimension of a permute or transpose is; None for other calls."""
+    """The input dimension for each dimension of the result of a permute or transpose; None for other calls."""
     if node.target == PERMUTE:
         rank = len(node.args[1])
         return [dim % rank for dim in node.args[1]]
@@ -40,7 +40,7 @@ def moves_no_elements(node: Node, dims: list[int]) -> bool:
 
 
 def extra_one(longer: list, shorter: list) -> int | None:
-    """The position of the size 1 that `longer` has and `shorter` has not, where that is all that differs."""
+    """The position of the size 1 in `longer` if removing it gives `shorter`; otherwise None."""
     if len(longer) != len(shorter) + 1:
         return None
     for position, size in enumerate(longer):

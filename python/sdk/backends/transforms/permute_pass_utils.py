@@ -39,7 +39,7 @@ class RemoveOrReplacePassInterface(ExportPass):
 
     @staticmethod
     def replace(node: Node, target: Any, args: tuple[Any, ...]) -> Node:
-        """Puts another call, with the same result, in the place of `node`."""
+        """Replaces `node` by another call with the same result."""
         with node.graph.inserting_before(node):
             new = node.graph.call_function(target, args)
         new.meta = dict(node.meta)

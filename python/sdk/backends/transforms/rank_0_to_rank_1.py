@@ -11,7 +11,7 @@ from sdk.exir.pass_base import ExportPass
 
 
 class Rank0ToRank1Pass(ExportPass):
-    """Gives each input tensor without dimensions the shape [1, 1], as the original does. Results broadcast from it."""
+    """Gives each input tensor without dimensions the shape [1, 1], as ExecuTorch does. Results broadcast from it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ class RemoveCloneOpsTransform(ExportPass):
 
     Args:
         preserve_input_output_copies: Whether a copy from an input directly to an output is kept.
-        eliminate_quant_dequant_pairs: Whether a dequantize that is quantised again with the same numbers goes too.
+        eliminate_quant_dequant_pairs: Whether a dequantize and a quantize with the same parameters are removed, too.
     """
 
     def __init__(self, preserve_input_output_copies: bool = False, eliminate_quant_dequant_pairs: bool = True) -> None:

@@ -23,7 +23,7 @@ _ALONG = (*_REDUCTIONS, aten.cat.default, aten.slice_copy.Tensor)
 @dataclass
 class _Call:
     """The permutations of the operands and the result of a call in a region. A permutation lists, for each dimension,
-    the dimension that it is in the tensor without permutations."""
+    the corresponding dimension of the tensor without permutations."""
 
     operands: list[int]
     result: list[int]
@@ -59,7 +59,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
             if dims is None:
                 continue
             for user in list(node.users):
-                # The regions of other users may not end in permutations; those users keep this one.
+                # Only some users may be in regions that can be changed; the others keep this permutation.
                 region = self._region_after(node, user, dims) if user in node.users else None
                 if region is not None:
                     _remove(region)
@@ -104,7 +104,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
                     if region.calls[operand].result != own:
                         return None
                 elif not _is_number(operand):
-                    pending.append((operand, _dims_before(operand, own)))  # it must be such a call, too
+                    pending.append((operand, _dims_before(operand, own)))  # it must be a call of the region, too
             for user in node.users:
                 if user.op == "call_function" and permutation_of(user) == _inverse(result):
                     region.after[user] = None
@@ -141,7 +141,7 @@ def _without(dims: list[int], position: int) -> list[int]:
 
 
 def _with(dims: list[int], position: int) -> list[int]:
-    """`dims` with a dimension that stays in its place."""
+    """`dims` with a new dimension at `position` that is not permuted."""
     moved = [dim + (dim >= position) for dim in dims]
     return [*moved[:position], position, *moved[position:]]
 

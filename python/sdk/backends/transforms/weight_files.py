@@ -19,8 +19,8 @@ from sdk.exir.passes.external_constants_pass import delegate_tag
 class WeightFiles(TorchFunctionMode):
     """Finds the file of a constant: the file for which the weights that it is computed from are marked.
 
-    Weights become constants by permutations, casts, packing and fusion. While this mode is active, each result knows
-    the marked weights that it is computed from. Numbers that leave a tensor (`item`) do not.
+    Weights become constants by permutations, casts, packing and fusion. While this mode is active, the marked weights
+    from which a result is computed are recorded. Numbers that leave a tensor (`item`) are not tracked.
     """
 
     def __init__(self, program: ExportedProgram) -> None:
@@ -67,9 +67,8 @@ class WeightFiles(TorchFunctionMode):
     def place_of(self, tensor: torch.Tensor, data: bytes) -> tuple[str, str | None]:
         """The key and the file (None: the program) for a constant with the bytes `data`. Raises as `file_of` does.
 
-        The key is a hash, so that equal constants are stored once in each place. A key may be in one place only, and
-        each file has to be complete, because other programs that share it may have equal weights elsewhere: so keys
-        name the file, too.
+        The key is a hash, so that equal constants are stored once in each file. Keys in files also contain the file's
+        name, because a key may exist only once, and each file must be complete for other programs that read it.
         """
         file, digest = self.file_of(tensor), hashlib.sha256(data).hexdigest()
         return (digest if file is None else f"{digest}.{file}"), file

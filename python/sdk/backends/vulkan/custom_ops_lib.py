@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators of the runtime that PyTorch lacks, as `torch.ops.et_vk`, in eager PyTorch: what each computes, and in
-which form it takes its weights. Importing this module registers them, so that models can call them.
+"""The operators of the runtime that PyTorch lacks, as `torch.ops.et_vk`, implemented in eager PyTorch. Importing this
+module registers them, so that models can call them.
 
 Weights of int8 layers are signed; `weight_sums` are their sums over the inputs of each output. In scales, sums and
-biases, the dimension of the outputs may be padded to a multiple of 4 or 8; the padding is not read. 4-bit weights lie
-two in a byte, each plus 8.
+biases, the dimension of the outputs may be padded to a multiple of 4 or 8; the padding is not read. 4-bit weights are
+packed two per byte, and 8 is added to each.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def prepack(x: Tensor) -> Tensor:
 
 @define("select_as_symint(Tensor x, int dim, int index) -> SymInt")
 def select_as_symint(x: Tensor, dim: int, index: int) -> int:
-    """An element that decides about shapes or positions."""
+    """Reads an element of an integer tensor as a symbolic integer, for shapes and positions."""
     return int(x.select(dim, index).item())
 
 
@@ -157,7 +157,7 @@ def _apply_rotary_emb_interleaved_meta(x: Tensor, freqs_cis: Tensor) -> Tensor:
 
 
 def nibbles(packed: Tensor, first_is_high: bool) -> Tensor:
-    """The numbers from -8 to 7 of bytes with two each, along the last dimension."""
+    """Unpacks bytes to two numbers from -8 to 7 each, along the last dimension."""
     high, low = (packed >> 4).to(torch.int8) - 8, (packed & 15).to(torch.int8) - 8
     return torch.stack((high, low) if first_is_high else (low, high), -1).flatten(-2)
 

@@ -21,7 +21,7 @@ class VulkanConfig:
 
 
 def partitioner_arguments(settings: VulkanConfig, config: LlmConfig) -> dict[str, Any]:
-    """Floats are float16 with `force_fp16`."""
+    """The arguments of the partitioner. With `force_fp16`, floats are float16."""
     return {"compile_options": {"force_fp16": True} if settings.force_fp16 else {}}
 
 

@@ -26,7 +26,7 @@ from sdk.backends.vulkan.representations import (
 
 
 def reduced_dims(node: Node) -> list[int]:
-    """The dimensions that a reduction removes, from 0 on, in order."""
+    """The dimensions that a reduction removes, as sorted non-negative numbers."""
     rank = tensor_of(node.args[0]).dim()
     dims = argument_of(node, 1, "dim")
     if isinstance(dims, int):
@@ -180,7 +180,7 @@ def check_update_cache(node: Node) -> str | None:
 
 
 def _check_caches(node: Node) -> str | None:
-    """A call changes caches in place, so nothing may read their old contents."""
+    """Requires that nothing reads the old contents of the caches, because the call changes them in place."""
     operands = [value for value in node.kwargs.values() if isinstance(value, Node)]
     if any(tensor.dtype not in FLOATS for operand in operands for tensor in tensors_in(operand)):
         return "its operands are neither float16 nor float32"

@@ -35,22 +35,21 @@ class OpFeatures:
     Attributes:
         inputs_storage: Either one set, from which all tensors of a call have the same representation, or a set for each
             argument, None where the argument is not a tensor or a constant that the operator packs itself.
-        outputs_storage: Likewise for results; None if they have the representation of the first operand.
+        outputs_storage: The same for results; None if they have the representation of the first operand.
         inputs_dtypes: One set for all operands, or one for each argument.
-        outputs_dtypes: Likewise for results; None if they have the first operand's.
+        outputs_dtypes: The same for results; None if they have the first operand's.
         supports_resize: Whether sizes may change while the program is loaded.
         supports_highdim: Whether tensors may have more than four dimensions.
         supports_prepacking: Whether the operator packs its constants itself.
-        check: Says why a call is not supported; None if it is.
+        check: Returns why a call is not supported, or None.
         pick_storage: `inputs_storage` and `outputs_storage` where they depend on the call.
         first: The position of the operand that is never a constant to pack.
         constants: The positions of the operands that must be constants where the operator packs its own; None for
             all but `first`.
-        ours: Whether the original of version 1.4 lacks the operator.
-        widened: Why the original of version 1.4 would not take a call that this package's runtime takes; None if it
-            would.
+        ours: Whether ExecuTorch 1.4 lacks the operator.
+        widened: Returns why ExecuTorch 1.4 would not take a call that this package's runtime takes; None if it would.
         widened_dtypes: The dtypes of arguments, by position, that this package's runtime takes and that `widened`
-            refuses for the original.
+            refuses for ExecuTorch.
     """
 
     inputs_storage: tuple[Reprs | None, ...] | Reprs = ANY_STORAGE
@@ -75,7 +74,7 @@ class OpFeatures:
         return self.inputs_storage, self.outputs_storage
 
     def check_dtypes(self, node: Node) -> str | None:
-        """Says which operand or result has a dtype that the operator does not take."""
+        """Returns which operand or result has a dtype that the operator does not take."""
         for position, argument in enumerate(node.args):
             allowed = self.widened_dtypes.get(position, _at(self.inputs_dtypes, position))
             for operand in tensors_in(argument):
@@ -92,7 +91,7 @@ class OpFeatures:
 
 
 def tensors_in(argument: Any) -> Iterator[torch.Tensor]:
-    """The (fake) tensors of an argument: of a node, of a node with several results, or of a list of nodes."""
+    """The fake tensors of an argument: of a node, of a node with several results, or of a list of nodes."""
     if isinstance(argument, Node):
         argument = argument.meta.get("val")
     if isinstance(argument, torch.Tensor):

@@ -2,8 +2,8 @@
 """The operators of the runtime. `vulkan_supported_ops` has the conditions of each by its name, which is the name of
 calls in payloads. The partitioner delegates calls that meet them.
 
-The conditions without `ours` and `widened` are those of the original of version 1.4, which therefore runs the programs
-made with `compat="1.4"`.
+The conditions without `ours` and `widened` are those of ExecuTorch 1.4, which therefore runs the programs made with
+`compat="1.4"`.
 """
 
 from __future__ import annotations
@@ -114,15 +114,15 @@ def operator_name(target: Any) -> str:
         name = target.replace("::", ".")
         return name if name in vulkan_supported_ops or name.count(".") > 1 else f"{name}.default"
     name = str(getattr(target, "__name__", target))
-    namespace = getattr(target, "namespace", None)  # operators of ATen do not say theirs in __name__
+    namespace = getattr(target, "namespace", None)  # the __name__ of ATen's operators has no namespace
     if isinstance(namespace, str) and not name.startswith(f"{namespace}.") and name not in SYMBOLIC:
         return f"{namespace}.{name}"
     return name
 
 
 def called_operator(node: Any) -> str:
-    """The name of the operator that a node calls; empty for what calls none. Calls of operators that change an operand
-    have another target in graphs without mutation."""
+    """The name of the operator that a node calls; empty for nodes without one. In graphs without mutation, the target
+    of an operator that changes an operand is a wrapper."""
     if not isinstance(node, Node) or node.op != "call_function":
         return ""
     return operator_name(node.args[0] if node.target in _FUNCTIONALIZED else node.target)

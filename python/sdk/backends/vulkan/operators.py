@@ -47,7 +47,7 @@ class VulkanOperator:
     Attributes:
         name: Its name.
         written: The operator of the runtime whose conditions its calls must meet.
-        check: Why a call is refused, in place of the conditions on dtypes, weights and shapes.
+        check: Returns why a call is refused. It replaces the conditions on dtypes, weights and shapes.
     """
 
     name: str
@@ -121,7 +121,7 @@ class VulkanOperator:
         return None if self.name in _REDUCTION_NAMES else self._unfit(node, tensors, options)
 
     def _unfit(self, node: Node, tensors: list[torch.Tensor], options: Options) -> Reason:
-        """Why tensors do not fit the textures of the original, whose sizes are limited."""
+        """Why tensors do not fit ExecuTorch's textures, whose sizes are limited."""
         inputs, outputs = self.features.storages(node)
         for position, argument in enumerate(node.args):
             reprs = inputs if isinstance(inputs, frozenset) else inputs[position] if position < len(inputs) else None
@@ -172,7 +172,7 @@ def _foreign_cache(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _tensors_of(node: Node) -> list[torch.Tensor]:
-    """The (fake) tensors that a call returns and gets by position."""
+    """The fake tensors that a call returns, and gets as positional arguments."""
     return [*tensors_in(node), *(tensor for argument in node.args for tensor in tensors_in(argument))]
 
 
@@ -195,7 +195,7 @@ OPERATORS = Operators[VulkanOperator]("Vulkan", called_operator)
 
 for _name in vulkan_supported_ops:
     OPERATORS.add([_name], VulkanOperator(_name, _name))
-# Operators that rules write as others
+# Operators that rules lower to other operators
 for _name in ("add", "sub", "mul", "div"):
     OPERATORS.add([f"aten.{_name}.Scalar"], VulkanOperator(f"aten.{_name}.Scalar", f"aten.{_name}.Tensor"))
 for _name, _written, _check in (

@@ -20,7 +20,7 @@ from sdk.backends.vulkan.representations import (
 from sdk.backends.vulkan.serialization.vulkan_graph_schema import VkMemoryLayout, VkStorageType
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
-COMPATIBLE = "1.4"  # the version of the original
+COMPATIBLE = "1.4"  # the version of ExecuTorch
 
 _BOOLS = (
     "require_dynamic_shapes",
@@ -97,7 +97,7 @@ def parse_compile_options(compile_options: Mapping[str, Any]) -> list[CompileSpe
 
 
 def parse_compile_spec(compile_specs: list[CompileSpec]) -> dict[str, Any]:
-    """The options in compile specs, by name. Those of other backends and unknown ones are text."""
+    """The options in compile specs, by name. Options of other backends and unknown ones are strings."""
     found: dict[str, Any] = {}
     for spec in compile_specs:
         if spec.key in _ENUMS:

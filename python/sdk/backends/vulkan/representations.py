@@ -23,7 +23,7 @@ SMALL_TEXTURE_LIMITS: Extents = (2048, 2048, 2048)
 """The largest 3D texture that the Vulkan specification promises nearly everywhere."""
 
 DEFAULT_BUFFER_LIMIT = 128 << 20
-"""Elements of the largest buffer."""
+"""The number of elements of the largest buffer."""
 
 
 class TensorRepr(NamedTuple):

@@ -47,8 +47,8 @@ class VulkanSupport(Support):
         return OPERATORS.refusal(node, self.program, self.options)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
-        """Nodes that are not with all their readers, and those whose weights are also used outside their part, so that
-        the delegate cannot own them."""
+        """Refuses nodes that must be with all their readers but are not, and nodes whose weights are also used outside
+        their part, so that the delegate cannot own these."""
         for node in nodes:
             if self.is_only_with_readers(node) and any(part_of.get(user) != part_of[node] for user in node.users):
                 yield node, "several parts read it"
@@ -62,11 +62,11 @@ class VulkanSupport(Support):
         return name == "getitem" or name in SYMBOLIC or name in VIEWS or is_foldable(self.program, node)
 
     def is_worth_it(self, nodes: Sequence[Node]) -> bool:
-        """A part that only moves elements is worth a delegate in a program that has nothing else."""
+        """A part that only moves elements is worth a delegate only if the whole program does nothing else."""
         return self.has_only_free_calls or super().is_worth_it(nodes)
 
     def is_only_with_readers(self, node: Node) -> bool:
-        """Constants, which are folded, symbolic integers, and lists."""
+        """True for folded constants, symbolic integers and lists."""
         return not isinstance(node.meta.get("val"), torch.Tensor) or is_foldable(self.program, node)
 
     def finish_tags(self) -> None:
@@ -96,7 +96,7 @@ def _any_in(parts: Collection[str], names: list[str]) -> bool:
 
 
 def _untag_other_state(program: ExportedProgram) -> None:
-    """Keeps buffers out of delegates, except those that operators for key-value caches change, because the original has
+    """Keeps buffers out of delegates, except those that operators for key-value caches change, because ExecuTorch has
     no other operator that writes to a buffer."""
     buffers = program.graph_signature.inputs_to_buffers
     mutated = set(program.graph_signature.buffers_to_mutate.values())

@@ -14,8 +14,8 @@ _NAMED = 2**64 - 1  # the offset of constants that have a name
 
 
 class PayloadConstants:
-    """`entries` are the payload's constants, numbered from 1. `store` holds their bytes, each in the data file that
-    `files` says, else in the program."""
+    """`entries` are the payload's constants, numbered from 1. `store` holds their bytes, in the data file that
+    `files` selects or in the program."""
 
     def __init__(self, files: WeightFiles) -> None:
         self._files = files

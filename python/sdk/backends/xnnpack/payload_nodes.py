@@ -36,7 +36,7 @@ def renumber(node: Any, numbers: Mapping[int, int]) -> None:
 
 
 def used_nodes(nodes: Sequence[XNode], outputs: Iterable[int]) -> list[XNode]:
-    """Returns the nodes that the outputs need. Steps lose those of their results that are not used."""
+    """Returns the nodes that the outputs need. Unused results of steps are removed."""
     read = set(outputs)
     kept = []
     for node in reversed(nodes):

@@ -100,7 +100,7 @@ class SubgraphWriter(PayloadValues):
         self._inputs: list[int] = []
         self._outputs: list[int] = []
         self._handle = 0
-        self._numbers = {NO_VALUE: NO_VALUE}  # ids -> those of the complete graph, without gaps
+        self._numbers = {NO_VALUE: NO_VALUE}  # ids -> ids of the complete graph, without gaps
         # Nodes of the payload have their own identifiers, because several may come from one node of the graph.
         self.handles: dict[int, tuple[int, ...]] = {}  # identifier -> debug handle
 

@@ -46,7 +46,7 @@ def skip_unread_rows(program: ExportedProgram) -> None:
     elementwise and have no other readers. Edits the graph of `program`.
 
     Applies to linear layers, norms, softmax, attention (its queries) and the operators between them, on tensors with
-    static sizes. Does not apply to quantised tensors, because integers begin and end at certain calls.
+    static sizes. Does not apply to quantised tensors, because a slice would separate a call from its dequantize.
     """
     # In graph order, because a slice may read another slice.
     pending = dict.fromkeys(node for node in reversed(program.graph.nodes) if name_of(node) in _PARTS)

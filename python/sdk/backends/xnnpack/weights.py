@@ -62,7 +62,7 @@ def is_quantized(node: Any) -> bool:
 
 
 def find_weight(program: ExportedProgram, node: Any, axis: int) -> QuantizedWeight | str:
-    """The weight that `node` dequantises, with its channels in dimension `axis`; or, as a text, why XNNPACK does not
+    """The weight that `node` dequantises, with its channels in dimension `axis`; or, as a string, why XNNPACK does not
     support it."""
     if _is_turned(node):
         found = find_weight(program, node.args[0], 1 - axis)
@@ -116,10 +116,10 @@ def _checked(
         group = None
         scales = scales.expand(channels)
     if bits == 4 and (values.dim() != 2 or values.shape[1] % 2):
-        bits = 8  # the same integers
+        bits = 8  # the same integers in a wider type
     kept = scales.bfloat16().float() if group else scales
     if not bool((kept >= torch.finfo(torch.float32).smallest_normal).all() and kept.isfinite().all()):
-        return "a scale of its weights is not positive, or denormal"
+        return "a scale of its weights is not a positive normal number"
     return QuantizedWeight(values.detach(), scales, axis, bits, group)
 
 

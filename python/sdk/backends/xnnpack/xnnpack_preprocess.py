@@ -65,7 +65,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
         if is_foldable(edge_program, node):
             continue
         operator = OPERATORS.get(node.target.__name__)
-        # Float linear layers may have weights that are arguments, if the partitioner was asked for that.
+        # With force_non_static_weights_for_f32_linear, float linear layers have arguments as weights.
         if operator is not None and is_linear_in_floats(node):
             reason = operator.refusal_of_call(node, edge_program)
         else:
@@ -140,7 +140,7 @@ def _note_dequantized_weights(edge_program: ExportedProgram) -> None:
 
 
 def _in_place_outputs(inputs: list[Node], outputs: list[Node]) -> dict[int, int]:
-    """The inputs that are caches: those that a node writes at some positions, and no other node reads."""
+    """The inputs that are caches: a node writes them at some positions, and no other node reads them."""
     found = {}
     for position, node in enumerate(outputs):
         cache = node.args[0] if node.target.__name__ in IndexPutConfig.target_names else None

@@ -38,7 +38,7 @@ class SDPACoreML(SDPASimple):
     def forward(
         self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
     ) -> Tensor:
-        """[bsz, seqlen, dim] of [batch, heads, tokens or places, head_dim] each."""
+        """Returns [bsz, seqlen, dim]. q, k and v are [batch, heads, tokens or cache positions, head_dim]."""
         if self.scale is not None:  # the operator scales by the width of a head
             q = q * (self.scale * q.shape[-1] ** 0.5)
         k, v = repeat_kv(k, self.n_rep), repeat_kv(v, self.n_rep)
@@ -80,8 +80,8 @@ def replace_kv_cache_with_coreml_kv_cache(module: nn.Module) -> nn.Module:
 
 
 class RMSNormCoreML(nn.Module):
-    """sqrt(dim) x / max(|x|, sqrt(dim eps)) * weight: the length of x is one operator, which does not overflow in
-    float16."""
+    """sqrt(dim) x / max(|x|, sqrt(dim eps)) * weight. One operator computes the norm of x, so that its squares do
+    not overflow in float16."""
 
     def __init__(self, dim: int, eps: float = 1e-6) -> None:
         """Raises ValueError unless `eps` is positive: x may be 0."""

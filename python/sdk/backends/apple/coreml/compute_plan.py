@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which processor Core ML chooses for each operation of a model, by `MLComputePlan`, which macOS 14.4 and later have.
 
-coremltools loads a plan of one function only, so functions of a model are loaded one after another, each as a model of
-its own.
+coremltools loads the plan of a single function, so each function of a model is written and loaded as a separate
+model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PlannedOperation:
 
 
 def analyze(model: Path, compute_units: str = "cpu_and_ne") -> dict[str, list[PlannedOperation]]:
-    """The plans of the models of a `.pte`, or of one `.mlpackage` or `.mlmodelc`, by name. Constants have none.
+    """The plans of the models of a `.pte`, or of one `.mlpackage` or `.mlmodelc`, by name. Constants are left out.
 
     Args:
         model: The file or folder.
@@ -94,7 +94,7 @@ def _functions(model: Path) -> list[str]:
 
 
 def _alone(model: Path, function: str, folder: Path) -> Path:
-    """A package with one function of another."""
+    """A package with one function of another package."""
     of_coremltools = coremltools().models.utils
     descriptor = of_coremltools.MultiFunctionDescriptor()
     descriptor.add_function(str(model), src_function_name=function, target_function_name="main")

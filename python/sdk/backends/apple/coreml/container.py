@@ -52,8 +52,8 @@ class SharedModel:
 
 
 def pack(tree: Tree, name: str = "lowered_module") -> bytes:
-    """The payload of a folder called `name`. Its files are in the order of `tree`; give it sorted for the same bytes
-    each time.
+    """The payload of a folder called `name`. Its files are in the order of `tree`; sort the tree to get the same
+    bytes each time.
 
     Raises:
         PayloadError: a name is empty, `.`, `..`, or has a separator or a null character.
@@ -70,7 +70,7 @@ def pack(tree: Tree, name: str = "lowered_module") -> bytes:
         if isinstance(entry, Mapping):
             for child, value in entry.items():
                 children[child] = add(child, value)
-            # The original keeps children in the order of their bytes.
+            # ExecuTorch sorts children by their bytes.
             children = dict(sorted(children.items(), key=lambda item: item[0].encode()))
         else:
             region = {"offset": size, "size": len(entry)}
@@ -86,7 +86,7 @@ def pack(tree: Tree, name: str = "lowered_module") -> bytes:
 
 
 def unpack(payload: bytes | memoryview) -> tuple[str, Tree]:
-    """The name of the folder in a payload, and its files as views of the payload, in their order there.
+    """The name of the folder in a payload, and its files as views of the payload, in the payload's order.
 
     Raises:
         PayloadError: the payload is damaged, or a name would lead out of the folder.
@@ -123,7 +123,7 @@ def unpack(payload: bytes | memoryview) -> tuple[str, Tree]:
         if node["children"]:
             raise PayloadError(f"node {index} of the directory is a file and has children")
         stored += size
-        # Files that share contents could grow to any size when they are written.
+        # Files with overlapping contents could be larger in total than the payload.
         if offset > available or size > available - offset or stored > available:
             raise PayloadError(
                 f"the file {node['name']!r} has {size} bytes at offset {offset}; the payload holds "
@@ -173,7 +173,7 @@ def _nodes(text: bytes) -> list[dict[str, Any]]:
         numbers = [region.get("offset"), region.get("size"), kind, *children.values()]
         if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) or kind not in (_FILE, _FOLDER):
             raise PayloadError(f"node {index} of the directory has no valid `children`, `dataRegion` and `kind`")
-        if index < len(nodes) - 1 or name != "":  # the name of the root is free
+        if index < len(nodes) - 1 or name != "":  # the root may have any name
             _check_name(name)
         found.append({"children": children, "dataRegion": (numbers[0], numbers[1]), "kind": kind, "name": name})
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packing and unpacking folders under the names of the original's module. `container` has the format."""
+"""Packing and unpacking folders under the names of ExecuTorch's module. `container` has the format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["flatten_directory_contents", "unflatten_directory_contents"]
 
 def flatten_directory_contents(path: str) -> bytes:
     """The payload of the folder at `path`, with its files sorted by name, so that the same folder gives the same bytes.
-    The original's order depends on the file system.
+    ExecuTorch's order depends on the file system.
 
     Raises:
         PayloadError: the folder holds a link.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CoreMLComputeUnit", "CoreMLConfig", "CoreMLQuantize"]
 
 _BLOCK = 32
-"""Weights that share a scale with backend.coreml.quantize=b4w."""
+"""The number of weights in a block, which share a scale, with backend.coreml.quantize=b4w."""
 
 
 class CoreMLQuantize(str, Enum):
@@ -29,7 +29,7 @@ class CoreMLQuantize(str, Enum):
 
 
 class CoreMLComputeUnit(str, Enum):
-    """On which units Core ML may compute."""
+    """The units on which Core ML may compute."""
 
     cpu_only = "cpu_only"
     cpu_and_gpu = "cpu_and_gpu"
@@ -72,7 +72,7 @@ def partitioner_arguments(settings: CoreMLConfig, config: LlmConfig) -> dict[str
         weights = {"mode": "linear_symmetric", "dtype": "int4", **granularity[settings.quantize]}
     specs = CoreMLBackend.generate_compile_specs(
         compute_unit=getattr(ct.ComputeUnit, settings.compute_units.value.upper()),
-        # The least that is left to the backend is newer than the setting's default.
+        # 15 is the setting's default. It leaves the choice to the backend, whose oldest target is newer.
         minimum_deployment_target=getattr(ct.target, f"iOS{settings.ios}") if settings.ios > 15 else None,
         op_linear_quantizer_config=weights,
     )

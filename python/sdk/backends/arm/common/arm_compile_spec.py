@@ -25,7 +25,7 @@ class ArmCompileSpec:
     """The base of compile specs. A subclass names its `output_format`.
 
     Attributes:
-        tosa_spec: What of TOSA the backend may use.
+        tosa_spec: The version, profiles and extensions of TOSA that the backend may use.
         compiler_flags: Options of the compiler that gets the TOSA graph.
         custom_operators: Names like `mylib.scale.default` of operators that become TOSA's CUSTOM.
     """
@@ -101,7 +101,7 @@ class ArmCompileSpec:
                 f"expected the output format {cls.output_format!r} of {cls.__name__}, found {texts.get(_FORMAT)!r}"
             )
         if _TOSA_SPEC not in texts:
-            raise ValueError(f"the options have no {_TOSA_SPEC!r}; pass those of {cls.__name__}.to_compile_specs()")
+            raise ValueError(f"the options have no {_TOSA_SPEC!r}; use {cls.__name__}.to_compile_specs()")
         made = cls.__new__(cls)
         ArmCompileSpec.__init__(made, texts[_TOSA_SPEC], texts[_FLAGS].split("\n") if texts.get(_FLAGS) else None)
         made.custom_operators.update(filter(None, texts.get(_CUSTOM, "").split("\n")))

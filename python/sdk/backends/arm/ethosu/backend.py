@@ -21,7 +21,7 @@ logger = logging.getLogger("sdk.backends.arm")
 
 @final
 class EthosUBackend(BackendDetails):
-    """Payloads have the format of `sdk.backends.arm.ethosu.stream`, compile specs are those of `EthosUCompileSpec`. The
+    """Payloads have the format of `sdk.backends.arm.ethosu.stream`. Compile specs come from `EthosUCompileSpec`. The
     runtime's events carry the numbers of commands, which debug handles map to nodes of the model."""
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The words of a command stream: reads and checks those that set a register or begin a command."""
+"""Reads the words of a command stream, and checks the results of commands for overlaps."""
 
 from __future__ import annotations
 

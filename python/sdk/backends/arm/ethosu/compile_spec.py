@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`EthosUCompileSpec`: the target, its profile of TOSA, and the options of Vela.
 
-The targets are those of Arm's Ethos-U product pages, the memory modes those of Vela's `Arm/vela.ini`.
+The targets come from Arm's Ethos-U product pages, the memory modes from Vela's `Arm/vela.ini`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Family:
     """A family of NPUs.
 
     Attributes:
-        macs: The products per cycle of each of its NPUs.
+        macs: The multiply-accumulates per cycle of each of its NPUs.
         extension: The further extension of TOSA that they support.
         system_config, memory_mode: The default sections of Vela's configuration.
     """
@@ -44,7 +44,7 @@ class EthosUCompileSpec(ArmCompileSpec):
     """Options for an Ethos-U.
 
     Args:
-        target: The NPU and its products per cycle, for example "ethos-u55-128".
+        target: The NPU and its multiply-accumulates per cycle, for example "ethos-u55-128".
         system_config: The section of Vela's configuration that describes the system. Default: the family's.
         memory_mode: The section that says where tensors and weights are: `Sram_Only`, `Shared_Sram`, or
             `Dedicated_Sram` with its sizes. An Ethos-U55 has no `Dedicated_Sram`. Default: the family's.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Vela's debug database: from which operator each command was made, and how long Vela expects it to take.
 
-It is tables of comma-separated values within XML. `queue` has the place of the last command of each piece of work,
-`perf` the cycles of a scheduled operator, and `source` the operators of the file that Vela read.
+It is tables of comma-separated values within XML. `queue` has the offset of the last command of each scheduled
+operator, `perf` the cycles of each, and `source` the operators of the file that Vela read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def read_commands(commands: bytes, database: str) -> list[Command]:
     ends = [offset for offset, _ in queue]
     if found and not queue:
         raise ValueError(f"its queue has no work, and the stream has {len(found)} commands")
-    # Copies come before the work for which they are; of others, the last work has what follows it.
+    # The queue has each operator's last command. Commands up to it belong to the operator; any after the last entry
+    # belong to the last operator.
     jobs = [queue[min(bisect_left(ends, place), len(queue) - 1)][1] for place, _ in found]
     members: dict[str, list[int]] = defaultdict(list)
     for number, (job, (_, is_copy)) in enumerate(zip(jobs, found, strict=True)):
@@ -73,7 +74,7 @@ def _share(cycles: list[int], members: list[int], amount: int) -> None:
 
 
 def _places(commands: bytes) -> list[tuple[int, bool]]:
-    """For each command that computes or copies, its byte after the begin of the stream, and whether it copies."""
+    """For each command that computes or copies, its offset in bytes in the stream, and whether it copies."""
     return [
         (place, code == DMA)
         for place, code, _, second in words_of(commands)

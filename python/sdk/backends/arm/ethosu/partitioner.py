@@ -32,5 +32,5 @@ class EthosUPartitioner(TOSAPartitioner):
 
 
 def make_partitioner(target: str = "ethos-u55-128", **options: Any) -> EthosUPartitioner:
-    """A partitioner from the arguments of `EthosUCompileSpec`; for the most common NPU if a command names none."""
+    """A partitioner from the arguments of `EthosUCompileSpec`. The default NPU is the most common one."""
     return EthosUPartitioner(EthosUCompileSpec(target, **options))

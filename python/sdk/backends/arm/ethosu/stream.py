@@ -32,8 +32,8 @@ class Edge:
 
     Attributes:
         shape: Six dimensions, the first ones 1.
-        element_size: In bytes.
-        offset: Where it lies in its region, in bytes.
+        element_size: The size of an element in bytes.
+        offset: Its offset in its region, in bytes.
         region: The number of the region: 1 is the scratch memory.
     """
 
@@ -48,7 +48,7 @@ class Timing:
     """How long Vela expects the commands to take.
 
     Attributes:
-        clock: Of the NPU, in Hz.
+        clock: The clock of the NPU, in Hz.
         commands: The cycles of each command that computes or copies, in the order of the stream.
     """
 
@@ -57,7 +57,7 @@ class Timing:
 
     @property
     def cycles(self) -> int:
-        """Of all commands."""
+        """The cycles of all commands."""
         return sum(self.commands)
 
 
@@ -69,8 +69,8 @@ class VelaStream:
         commands: The command stream, for Arm's driver.
         weights: Compressed weights and scales: region 0.
         scratch_size: The bytes of the scratch memory, in which inputs, outputs and intermediate results lie: region 1.
-        inputs, outputs: In the order of the partition's arguments.
-        timing: How long the commands take, if the payload has it.
+        inputs, outputs: The inputs and outputs, in the order of the partition's arguments.
+        timing: How long the commands take, if the payload contains this.
     """
 
     commands: bytes

@@ -32,15 +32,15 @@ _SHAPE = 6  # the dimensions that Vela gives inputs and outputs; the first ones 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What Vela made of a TOSA file.
+    """The results of Vela for a TOSA file.
 
     Attributes:
         stream: The command stream with its weights, and where its inputs and outputs lie.
         archive: Vela's own file, an npz.
         report: Vela's summary: the memory that it uses, the operators, and bandwidths.
         timing: The cycles of the commands.
-        sources: For each command, the number of the operator in the TOSA file from which Vela made it; None if Vela
-            names no operator.
+        sources: For each command, the number of the operator in the TOSA file from which Vela made the command; None if
+            Vela names no operator.
     """
 
     stream: VelaStream

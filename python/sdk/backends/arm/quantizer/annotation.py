@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annotates operators that TOSA computes in integers and that are not among those that all quantizers annotate."""
+"""Annotates operators that TOSA computes in integers, beyond the operators that all quantizers annotate."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _ANNOTATED = frozenset(
 
 
 def is_annotated_here(target: Any, *args: Any) -> bool:
-    """Whether `annotate` or `annotate_moves` knows an operator that is called with some arguments."""
+    """Whether `annotate` or `annotate_moves` handles a call of an operator with these arguments."""
     return target in _ANNOTATED or (target is _VECTOR_NORM and args[1:2] in ((), (2,)))
 
 

@@ -70,31 +70,31 @@ class TOSAQuantizer(BackendQuantizer):
         self._names: dict[str, QuantizationConfig | None] = {}
 
     def set_global(self: Self, quantization_config: QuantizationConfig | None) -> Self:
-        """The configuration of all that no other setting is about."""
+        """Sets the configuration of all nodes to which no other setting applies."""
         self._global = self._checked(quantization_config)
         return self
 
     def set_io(self: Self, quantization_config: QuantizationConfig | None) -> Self:
-        """The configuration of the activations that the model takes and returns."""
+        """Sets the configuration of the model's inputs and outputs."""
         self._io = self._checked(quantization_config)
         return self
 
     def set_module_type(
         self: Self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None
     ) -> Self:
-        """The configuration of modules of a class, and of the modules inside them."""
+        """Sets the configuration of modules of a class, and of the modules inside them."""
         self._types[module_type] = self._checked(quantization_config)
         return self
 
     def set_module_name(self: Self, module_name: str, quantization_config: QuantizationConfig | None) -> Self:
-        """The configuration of the module with a name, such as `blocks.sub`, and of the modules inside it."""
+        """Sets the configuration of the module with a name, such as `blocks.sub`, and of the modules inside it."""
         self._names[module_name] = self._checked(quantization_config)
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Turns numbers among the operands into tensors, attention, splits and products of many matrices into what is
-        quantised, and other operators of the parts that are quantised into what they are computed with. Changes and
-        returns `model`."""
+        """Rewrites calls that cannot be quantised as they are: number operands become tensors; attention, splits and
+        batched matrix multiplications become calls that can be quantised; other operators with quantised activations
+        are decomposed. Changes and returns `model`."""
         super().transform_for_annotation(model)
         settings = self._settings()
         make_functional(model)
@@ -166,8 +166,8 @@ class TOSAQuantizer(BackendQuantizer):
 
 
 class _Calibration(Interpreter):
-    """Runs a prepared model, and of a condition the chosen branch: PyTorch would trace both, and observers cannot be
-    traced."""
+    """Runs a prepared model, but only the chosen branch of each condition: PyTorch would trace both branches, and
+    observers cannot be traced."""
 
     def run_node(self, n: Node) -> Any:
         if n.target is not torch.ops.higher_order.cond:
@@ -184,7 +184,7 @@ class VgfQuantizer(TOSAQuantizer):
 
 
 class EthosUQuantizer(TOSAQuantizer):
-    """The quantizer of an Ethos-U, which has integers only: what a setting leaves in floats is computed by kernels."""
+    """The quantizer of an Ethos-U, which has integers only: kernels compute what a setting leaves in floats."""
 
     def __init__(self, compile_spec: EthosUCompileSpec, use_composable_quantizer: bool = True) -> None:
         super().__init__(compile_spec, use_composable_quantizer)

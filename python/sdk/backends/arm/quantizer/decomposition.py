@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replaces operators that cannot be quantised as a whole by those that PyTorch computes them with."""
+"""Replaces operators that cannot be quantised as a whole by PyTorch's decompositions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _aten = torch.ops.aten
 
 
 def _distances(x1: torch.Tensor, x2: torch.Tensor, p: float, compute_mode: int | None) -> Any:
-    """torch.cdist: the distances between the rows of two matrices. Only the usual norms need no powers."""
+    """torch.cdist: the distances between the rows of two matrices. The usual norms are computed without powers."""
     difference = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
     if p == 1:
         return difference.sum(-1)
@@ -39,7 +39,7 @@ _DECOMPOSITIONS[_aten._cdist_forward.default] = _distances
 
 
 def decompose(model: GraphModule, is_wanted: Callable[[Node], bool]) -> None:
-    """Changes `model`: the calls for which `is_wanted` returns true, if all resulting calls are quantised."""
+    """Decomposes calls of `model` for which `is_wanted` returns true, if all resulting calls are quantised."""
     for node in list(model.graph.nodes):
         if node.op == "call_function" and _is_unknown(node) and is_wanted(node):
             traced = _traced(node)
@@ -95,7 +95,7 @@ def _traced(node: Node) -> GraphModule | None:
 
 
 def _inline(place: Place, traced: GraphModule) -> None:
-    """Writes a traced call in its place."""
+    """Replaces a call by the graph that was traced from it."""
     graph, node = place.node.graph, place.node
     made = dict(zip(traced.graph.find_nodes(op="placeholder"), node.all_input_nodes, strict=True))
     results: Any = None

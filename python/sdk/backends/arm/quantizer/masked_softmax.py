@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rewrites attention, and softmaxes of scores and masks, so that the scores stay apart from the mask's numbers."""
+"""Rewrites attention and masked softmaxes so that scores and mask values are not quantised with one scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sdk.backends.graph.shapes import shape_of
 from sdk.backends.quantizer.patterns import ANNOTATION
 
 _aten = torch.ops.aten
-_ABSORBS = -(2.0**28)  # the distance of float32 numbers is 32 there
+_ABSORBS = -(2.0**28)  # adjacent float32 numbers differ by 32 there, so that adding a score changes nothing
 _RESHAPES = (
     *(_aten.view.default, _aten.reshape.default, _aten._unsafe_view.default, _aten.flatten.using_ints),
     *(_aten.unflatten.int, _aten.unsqueeze.default, _aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims),
@@ -27,7 +27,7 @@ _RESHAPES = (
 
 
 def attention(place: Place) -> Node | None:
-    """Attention as two products of three dimensions and a softmax between them; None with dropout or shared heads."""
+    """Attention as two bmm calls with a softmax between them; None with dropout or shared heads."""
     given = place.arguments
     query, key, value, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
     batches = shape_of(query)[:-2]
@@ -51,15 +51,15 @@ def attention(place: Place) -> Node | None:
 
 
 def _with_mask(place: Place, scores: Node, mask: Node) -> Node:
-    """A mask of bool chooses."""
+    """Applies the mask: a bool mask selects scores, a float mask is added to them."""
     if mask.meta["val"].dtype == torch.bool:
         return place.call(_aten.where.self, mask, scores, place.constant(torch.tensor(-math.inf)))
     return _masked(place, (scores, mask), -1) or place.call(_aten.add.Tensor, scores, mask)
 
 
 def _masked(place: Place, operands: Sequence[Any], dim: int) -> Node | None:
-    """A sum of scores and a mask that takes elements out of a softmax, as something that keeps the scores apart from
-    the mask's numbers; else None. What computes a mask stays in floats."""
+    """Rewrites scores + mask so that both have separate scales, if the mask removes elements from the softmax;
+    otherwise returns None. The calls that compute the mask stay in floats."""
     pairs = [each for each in (operands, operands[::-1]) if all(isinstance(node, Node) for node in each)]
     pairs = [each for each in pairs if all(map(is_float, each))]
     for scores, mask in pairs:
@@ -75,8 +75,8 @@ def _masked(place: Place, operands: Sequence[Any], dim: int) -> Node | None:
 
 
 def _known_mask(place: Place, scores: Node, mask: Node, dim: int) -> Node | None:
-    """The scores with a mask that is constant, or computed with a few known numbers; a mask of one number is a choice
-    between the scores and that number."""
+    """The scores with a mask that is constant or has only a few possible values, otherwise None. If the mask has one
+    value besides 0, `where` selects between the scores and this value."""
     known = constant_of(mask)
     if known is not None:
         if is_mask(known.unique()):
@@ -91,18 +91,18 @@ def _known_mask(place: Place, scores: Node, mask: Node, dim: int) -> Node | None
     if len(others) != 1:
         return _less_the_largest(place, scores, mask, dim)
     keeps = _in_floats(place.call(_aten.eq.Scalar, mask, 0))
-    if others[0] > _ABSORBS:  # added to all of a row, it leaves the row's shares as they are
+    if others[0] > _ABSORBS:  # added to a whole row, it does not change the probabilities
         nothing = place.call(_aten.logical_not.default, place.call(_aten.any.dim, keeps, dim, True))
         keeps = place.call(_aten.logical_or.default, keeps, nothing)
     return place.call(_aten.where.self, keeps, scores, place.constant(others[0]))
 
 
 def _less_the_largest(place: Place, scores: Node | None, mask: Node | Tensor, dim: int) -> Node:
-    """Scores with a mask whose numbers are not known, or a constant of more than numbers that take out. Numbers that
-    take out become minus infinity; the others are an activation that is added to the scores. From a row of nothing but
-    numbers that take out, its largest number is subtracted first, which does not change the shares. Where float32 has
-    no digits of a score beside that number, the shares are equal; where it is minus infinity, they are 0. `scores` is
-    None if the mask has them in it."""
+    """Scores with a mask whose values are not known, or a constant mask that also has finite summands. Values that mask
+    an element become minus infinity; the others are an activation that is added to the scores. If a row is masked
+    completely, its largest mask value is subtracted first, which does not change the probabilities. They are equal if
+    float32 cannot hold a score beside that value, and 0 if it is minus infinity. `scores` is None if the mask already
+    contains them."""
 
     def compute(target: Any, *arguments: Any) -> Any:
         if any(isinstance(each, Node) for each in arguments):
@@ -117,7 +117,7 @@ def _less_the_largest(place: Place, scores: Node | None, mask: Node | Tensor, di
     for _ in range(rank - ranks[0]):
         mask = compute(_aten.unsqueeze.default, mask, 0)
     largest = compute(_aten.amax.default, mask, [dim % rank], True)
-    zero, limit = torch.tensor(0.0), MASKED / 2  # the scores may be in the mask, or a bias
+    zero, limit = torch.tensor(0.0), MASKED / 2  # the mask may contain the scores, or a bias
     least = compute(_aten.where.self, compute(_aten.gt.Scalar, largest, limit), zero, largest)
     relative = compute(_aten.sub.Tensor, mask, least)
     keeps = compute(_aten.gt.Scalar, relative, limit)
@@ -133,20 +133,21 @@ def _less_the_largest(place: Place, scores: Node | None, mask: Node | Tensor, di
 
 
 def _in_floats(node: Node) -> Node:
-    """Leaves what a node computes as it is."""
+    """Keeps the result of a node in floats."""
     node.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
     return node
 
 
 def _leaves_in_floats(nodes: set[Node] | None) -> bool:
-    """Leaves the results of all these nodes in floats. Returns False for None."""
+    """Keeps the results of all nodes in floats. Returns False for None."""
     for node in nodes or ():
         _in_floats(node)
     return nodes is not None
 
 
 def softmax(place: Place) -> None:
-    """A softmax of scores and a mask that takes elements out."""
+    """Rewrites the operand of a softmax: a choice or a sum of scores and a mask, possibly followed by reshapes and
+    limits."""
     scores, steps = place.node.args[0], []
     while isinstance(scores, Node) and (scores.target in _RESHAPES or _limit(scores) is not None):
         steps.append(scores)
@@ -178,7 +179,7 @@ def _operands(node: Any) -> Operands | None:
 
 
 def _after(place: Place, step: Node, operands: Operands) -> Operands | None:
-    """What a reshape or a limit of a choice or sum does to its operands; None if that is not known."""
+    """Moves a reshape or a limit from the result of a choice or sum to the operands; None if that is not possible."""
     nodes = [each for each in operands if each is not None]
     if not all(isinstance(each, Node) for each in nodes) or not is_static(step, *nodes):
         return None
@@ -188,12 +189,13 @@ def _after(place: Place, step: Node, operands: Operands) -> Operands | None:
     mask = _mask_of(operands[1:])
     if mask is None or shape_of(step) != whole or not all(map(is_float, operands[1:])):
         return None
-    # Scores are above the limit.
+    # Scores are always above the limit, so only the mask needs it.
     return tuple(place.call(_aten.maximum.default, each, limit) if each is mask else each for each in operands)
 
 
 def _mask_of(operands: Sequence[Node]) -> Node | None:
-    """The one whose numbers are known, or which inputs alone decide; None if neither or both may be the mask."""
+    """The operand that is the mask: its values are known, or computed from the inputs alone. None if neither operand or
+    both may be the mask."""
     for known in (constant_of, lambda each: Numbers().of(each), computed_from_inputs):
         found = [each for each in operands if known(each) is not None]
         if found:
@@ -202,7 +204,7 @@ def _mask_of(operands: Sequence[Node]) -> Node | None:
 
 
 def _reshaped(place: Place, operand: Node, whole: tuple[int, ...], shape: tuple[int, ...]) -> Node:
-    """One element stays as it is."""
+    """The operand in the shape `shape`, expanded to `whole` first. A scalar stays a scalar."""
     if shape_of(operand) == whole:
         return place.reshape(operand, shape)
     if not shape_of(operand):

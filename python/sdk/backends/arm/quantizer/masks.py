@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Masks of softmaxes: numbers that take elements out, in place of them or added to them.
+"""Masks of softmaxes: values that remove elements, by replacing them or by being added to them.
 
-Such numbers are not activations. With a scale that reaches them, the scores beside them would all be one integer.
+Such values are not activations. A scale whose range includes them would round all scores to one integer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ARITHMETIC = (
 
 
 def takes_out(node: Any) -> bool:
-    """Whether a choice or a sum takes elements out of softmaxes, and does nothing else."""
+    """Whether a choice or a sum masks elements for softmaxes, which are its only users."""
     if not isinstance(node, Node) or not all(user.target in SOFTMAXES for user in node.users):
         return False
     if node.target is _aten.where.self:
@@ -52,14 +52,14 @@ def takes_out(node: Any) -> bool:
 
 
 def scores_of(node: Node) -> list[Any]:
-    """The operands of what `takes_out` that are not masks."""
+    """The operands of a call for which `takes_out` is true that are not masks."""
     if node.target is _aten.where.self:
         return [each for each in node.args[1:] if not is_masked(each)]
     return [each for each in node.args[:2] if not _is_added(each)]
 
 
 def is_masked(operand: Any) -> bool:
-    """Whether an operand is a constant of numbers that take elements out."""
+    """Whether an operand is a constant that masks all elements."""
     known = constant_of(operand)
     return known is not None and known.is_floating_point() and bool((known <= MASKED).all())
 
@@ -76,7 +76,7 @@ def is_mask(numbers: Iterable[Any]) -> bool:
 
 def constant_of(node: Any) -> Tensor | None:
     """Returns the tensor of a node that reads a weight, a buffer or a constant of its module, or that a few nodes
-    compute only from those, with at most a million elements each. Returns None for other nodes."""
+    compute from such tensors only, with at most a million elements each. Returns None for other nodes."""
     if not isinstance(node, Node):
         return None
     order: list[Node] = []
@@ -112,8 +112,8 @@ def _computes(node: Node) -> bool:
 
 
 def computed_from_inputs(node: Any) -> set[Node] | None:
-    """The nodes that compute a tensor from inputs of the program, and constants, with what masks are computed with:
-    arithmetic on elements, comparisons, choices and views. None if it is computed otherwise, or from constants alone.
+    """The nodes that compute a tensor from the program's inputs and constants, if they are calls that compute masks:
+    elementwise arithmetic, comparisons, choices and views. None if there are other calls, or no input.
     """
     if not isinstance(node, Node):
         return None
@@ -132,17 +132,17 @@ def computed_from_inputs(node: Any) -> set[Node] | None:
 
 
 class Numbers:
-    """The numbers that a tensor of a graph can have, where it is computed from comparisons, choices and constants.
+    """The values that a tensor of a graph can have, if it is computed from comparisons, choices and constants.
 
     Attributes:
-        nodes: What was looked at: how the tensor is computed.
+        nodes: The visited nodes, which compute the tensor.
     """
 
     def __init__(self) -> None:
         self.nodes: set[Node] = set()
 
     def of(self, node: Any) -> list[Tensor] | None:
-        """Tensors without dimensions, of the type of `node`; None if they are not known, or more than a few."""
+        """The values as scalar tensors of `node`'s dtype; None if they are unknown or more than `_MOST_NUMBERS`."""
         value = node.meta.get("val") if isinstance(node, Node) else None
         if not isinstance(value, Tensor) or len(self.nodes) > _MOST_NODES:
             return None
@@ -165,7 +165,7 @@ class Numbers:
         return None
 
     def _chosen(self, condition: Node, first: Any, second: Any) -> list[Tensor] | None:
-        """Returns the numbers that `where` may choose. In where(b != 0, a, b), b is 0 where it is chosen."""
+        """Returns the values that `where` may select. In where(b != 0, a, b), the only one from b is 0."""
         both = [self.of(first), [torch.tensor(0.0)] if _is_nonzero(condition, second) else self.of(second)]
         return None if both[0] is None or both[1] is None else _few([*both[0], *both[1]])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The place in a program where the quantizer's rewriting inserts nodes."""
+"""`Place`: the position of a call, where the quantizer's rewriting inserts nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _aten = torch.ops.aten
 
 
 class Place:
-    """The place of a call. Nodes that replace the call are inserted there."""
+    """The position of a call in a program. Nodes that replace the call are inserted before it."""
 
     def __init__(self, model: GraphModule, node: Node, copies: dict[Node, Node]) -> None:
         self._model = model
@@ -49,7 +49,7 @@ class Place:
         return made
 
     def copy(self, node: Node, known: Tensor) -> Node:
-        """The constant that a node computes, once for all that read it."""
+        """The constant that a node computes. All readers use the same copy."""
         if node.op == "get_attr":
             return node
         if node not in self._copies:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rewrites what PT2E could not quantise as a whole: attention, matrix products of more than three dimensions, operators
-with several results, quotients by numbers, norms, limits, and masks that are added to scores."""
+"""Rewrites what PT2E could not quantise as a whole: attention, matmul of more than three dimensions, operators with
+several results, division by numbers, norms, limits, and masks that are added to scores."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _product(place: Place) -> Node | None:
 
 
 def _parts(sizes: Callable[[Place, int], Sequence[int]]) -> Callable[[Place], None]:
-    """Parts along a dimension, as slices."""
+    """Splits along a dimension, as slices."""
 
     def write(place: Place) -> None:
         source, dim = place.arguments["self"], place.arguments["dim"]
@@ -89,7 +89,7 @@ def _quotient(place: Place) -> Node | None:
 
 
 def _reversed(place: Place) -> Node | None:
-    """A difference whose operands have changed places."""
+    """rsub, which subtracts the first operand from the second."""
     given = place.arguments
     if given["alpha"] != 1 or not is_float(place.node):
         return None
@@ -114,7 +114,7 @@ def _extremes(values: Any, positions: Any) -> Callable[[Place], None]:
         given = place.arguments
         if not is_float(given["self"]):
             return
-        # A captured graph takes both results, also where one is not read.
+        # A captured graph has a getitem for both results, even if one is not read.
         for user in [user for user in place.node.users if user.users]:
             source, dim, keepdim = (given[name] for name in ("self", "dim", "keepdim"))
             if user.args[1] == 0:
@@ -128,7 +128,7 @@ def _extremes(values: Any, positions: Any) -> Callable[[Place], None]:
 
 
 def _over_all(target: Any) -> Callable[[Place], Node | None]:
-    """A reduction over the dimensions that it names."""
+    """A reduction over all dimensions, as a call that lists the dimensions."""
 
     def write(place: Place) -> Node | None:
         source = place.arguments["self"]
@@ -139,7 +139,7 @@ def _over_all(target: Any) -> Callable[[Place], Node | None]:
 
 
 def _deviation(*finish: Any) -> Callable[[Place], Node | None]:
-    """The mean of the squares of what elements are away from their mean, times n / (n - correction)."""
+    """Variance: the mean of the squared differences from the mean, times n / (n - correction)."""
 
     def write(place: Place) -> Node | None:
         given, source = place.arguments, place.arguments["self"]
@@ -164,7 +164,7 @@ def _deviation(*finish: Any) -> Callable[[Place], Node | None]:
 
 
 def _expanded(place: Place) -> Node | None:
-    """The operand with the sizes of the result; a tensor that only gives these sizes is not read."""
+    """The operand, expanded to the sizes of the result. An operand that only provides these sizes is dropped."""
     if not is_static(place.node):
         return None
     return place.call(_aten.expand.default, place.arguments["self"], list(shape_of(place.node)))
@@ -179,7 +179,7 @@ def _stack(place: Place) -> Node:
 
 
 def _scaled(place: Place) -> Node | None:
-    """A sum or a difference with a multiple of the second operand."""
+    """add or sub with an alpha, by which the second operand is multiplied."""
     given = place.arguments
     if given["alpha"] == 1 or not isinstance(given["other"], Node) or not is_float(place.node):
         return None
@@ -188,7 +188,7 @@ def _scaled(place: Place) -> Node | None:
 
 
 def _instance_norm(place: Place) -> Node | None:
-    """The norm of groups of one channel."""
+    """Instance norm as a group norm with one channel in each group."""
     given = place.arguments
     if not given["use_input_stats"] or not is_static(given["input"]) or not is_float(given["input"]):
         return None
@@ -204,7 +204,7 @@ def _fill(place: Place) -> Node | None:
 
 
 def _choice(place: Place) -> Node | None:
-    """A choice with a number, or between two."""
+    """where with a number as one or both of the values."""
     condition, *both = place.node.args
     if not is_float(place.node):
         return None
@@ -213,8 +213,8 @@ def _choice(place: Place) -> Node | None:
 
 
 def _batch_norm(place: Place) -> Node | None:
-    """A norm with known statistics that follows no convolution, whose weights it would become: a convolution of each
-    channel with one element, which int8 with a scale for each channel has exactly."""
+    """Turns a batch norm with known statistics into a depthwise 1x1 convolution, whose weights are exact in int8 with a
+    scale for each channel. A norm after a convolution stays, because it is folded into the convolution."""
     given = place.arguments
     source = given["input"]
     rank = source.meta["val"].dim()
@@ -237,7 +237,7 @@ def _batch_norm(place: Place) -> Node | None:
 
 
 def _limits(place: Place) -> Node | None:
-    """Limits that are tensors."""
+    """clamp with tensors as limits."""
     result = place.arguments["self"]
     for name, limit in (("min", _aten.maximum.default), ("max", _aten.minimum.default)):
         bound = place.arguments[name]
@@ -247,7 +247,7 @@ def _limits(place: Place) -> Node | None:
 
 
 def _filled(place: Place) -> Node | None:
-    """A tensor of one number, like another."""
+    """full_like."""
     if not is_float(place.node) or not is_static(place.node):
         return None
     number = place.constant(torch.tensor(float(place.arguments["fill_value"])))
@@ -255,7 +255,7 @@ def _filled(place: Place) -> Node | None:
 
 
 def _copied(place: Place) -> Node | None:
-    """A copy into a tensor whose elements nothing reads."""
+    """A copy that overwrites a whole tensor."""
     source = place.arguments["src"]
     if source.meta["val"].dtype != place.node.meta["val"].dtype or not is_static(place.node):
         return None
@@ -264,7 +264,7 @@ def _copied(place: Place) -> Node | None:
 
 
 def make_functional(model: GraphModule) -> None:
-    """Replaces what writes its result to an operand that nothing else reads."""
+    """Replaces operators that write in place to an operand that nothing else reads."""
     for node in list(model.graph.nodes):
         target = _without_writing(node.target) if node.op == "call_function" else None
         if target is not None and _is_read_once(node.args[0]):
@@ -284,7 +284,7 @@ def _without_writing(target: Any) -> Any:
 
 
 def _is_read_once(base: Any) -> bool:
-    """Whether a call computes a tensor for one reader, views between them aside."""
+    """Whether a call computes a tensor that has one reader, directly or through views."""
     while isinstance(base, Node) and len(base.users) == 1 and is_view(base):
         base = base.args[0]
     return isinstance(base, Node) and len(base.users) == 1 and base.op == "call_function"

@@ -23,7 +23,7 @@ logger = logging.getLogger("sdk.backends.arm")
 
 @final
 class TOSABackend(BackendDetails):
-    """The compile specs are those of `TosaCompileSpec`."""
+    """The compile specs come from `TosaCompileSpec`."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
@@ -38,7 +38,7 @@ class LoweredFile:
     Attributes:
         file: Its bytes.
         origins: For each of its operators, the debug handles of the nodes from which it was made.
-        path: Where it was written, if the options name a folder for intermediate files.
+        path: The path to which the file was written, if the options name a folder for intermediate files.
     """
 
     file: bytes

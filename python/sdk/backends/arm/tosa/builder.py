@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Builder`: the operators of TOSA as functions that infer shapes, with numbers as operands where they are wanted.
+"""`Builder`: the operators of TOSA as functions that infer shapes, and accept numbers as operands.
 
-Operands of one operator are broadcast as PyTorch does it: TOSA itself wants equal ranks.
+Operands of one operator are broadcast as PyTorch does it: TOSA itself requires equal ranks.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Builder(Graph):
         return self.emit(Op["MUL"], operands, broadcast(a.shape, b.shape), result)
 
     def shift_left(self, value: Operand, bits: Operand) -> Value:
-        """int32 times 2^bits, without what is beyond 32 bits."""
+        """int32 times 2^bits, modulo 2^32."""
         return self.binary("LOGICAL_LEFT_SHIFT", value, bits)
 
     def shift_right(self, value: Operand, bits: Operand) -> Value:
@@ -104,7 +104,7 @@ class Builder(Graph):
         return self.binary("EQUAL", first, second, DType.BOOL)
 
     def unary(self, name: str, value: Value) -> Value:
-        """An operator on one operand, whose result is like it."""
+        """An operator on one operand, whose result has the operand's shape and dtype."""
         return self.emit(Op[name], [value], value.shape, value.dtype)
 
     def negate(self, value: Value) -> Value:
@@ -115,16 +115,16 @@ class Builder(Graph):
         return self.unary("LOGICAL_NOT", value)
 
     def sqrt(self, value: Value) -> Value:
-        """1 / (1 / sqrt(x)), which is right for 0 and infinity too."""
+        """1 / (1 / sqrt(x)), which is correct for 0 and infinity too."""
         return self.unary("RECIPROCAL", self.unary("RSQRT", value))
 
     def clamp(self, value: Value, low: float | None, high: float | None) -> Value:
-        """Limits floats, int8 or int16; None is not a limit."""
+        """Limits floats, int8 or int16; None means no limit."""
         numpy = numpy_type(value.dtype)
         lowest, highest = (-math.inf, math.inf) if value.dtype in FLOATS else _limits(numpy)
         bounds = [lowest if low is None else low, highest if high is None else high]
         if bounds[0] > bounds[1]:
-            bounds[0] = bounds[1]  # PyTorch gives the upper limit then
+            bounds[0] = bounds[1]  # PyTorch returns the upper limit in this case
         if any(math.isnan(bound) for bound in bounds):
             raise UnsupportedError("a limit is not a number")
         if value.dtype not in FLOATS:
@@ -191,7 +191,8 @@ class Builder(Graph):
         return value
 
     def _extreme(self, name: str, value: Value, axis: int) -> Value:
-        """An Ethos-U55 reduces int8 and int16 only. Halves, which overlap if the size is odd, become one."""
+        """Reduces int32, because an Ethos-U55 reduces int8 and int16 only. Each step takes the maximum or minimum of
+        two halves, which overlap if the size is odd."""
         while (size := value.shape[axis]) > 1:
             half = (size + 1) // 2
             value = self.binary(name, self.cut(value, axis, 0, half), self.cut(value, axis, size - half, half))
@@ -225,7 +226,7 @@ class Builder(Graph):
         )
 
     def added(self, sums: Sequence[Value]) -> Value:
-        """The sum of the sums of parts."""
+        """Adds the partial sums."""
         total = sums[0]
         if len(sums) > 1 and total.dtype == DType.INT48:
             raise UnsupportedError(
@@ -283,7 +284,7 @@ class Builder(Graph):
         return self.emit(Op["CONCAT"], list(values), shape, first.dtype, axis=axis)
 
     def slice(self, value: Value, start: Sequence[int], size: Sequence[int]) -> Value:
-        """The elements from `start`, for each axis, in the number `size`."""
+        """A slice of `size` elements from `start` on, for each axis."""
         if tuple(size) == value.shape:
             return value
         if value.constant is not None:
@@ -317,7 +318,7 @@ class Builder(Graph):
         return self.emit(Op["REVERSE"], [value], value.shape, value.dtype, axis=axis)
 
     def gather(self, values: Value, indices: Value) -> Value:
-        """Rows of [batches, rows, channels] at [batches, count]."""
+        """The rows of [batches, rows, channels] at the indices [batches, count]."""
         shape = (*indices.shape, values.shape[2])
         return self.emit(Op["GATHER"], [values, indices], shape, values.dtype)
 
@@ -339,7 +340,7 @@ class Builder(Graph):
     def _computed(
         self, value: Value, what: str, parameters: tuple, compute: Callable[[np.ndarray], np.ndarray]
     ) -> Value:
-        """A constant made of another, once."""
+        """A constant that is computed from another. It is made once for each set of parameters."""
         key = (value, what, parameters)
         if key not in self._made:
             assert value.constant is not None
@@ -348,7 +349,7 @@ class Builder(Graph):
 
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of operands of one rank together."""
+    """The shape to which operands of equal rank are broadcast."""
     return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
 
 

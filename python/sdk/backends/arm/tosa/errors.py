@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The error of what TOSA cannot express."""
+"""The error for calls that TOSA cannot express."""
 
 from __future__ import annotations
 

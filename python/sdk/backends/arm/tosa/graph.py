@@ -61,7 +61,7 @@ class Graph:
         self.inputs: list[Value] = []
         self.outputs: list[str] = []
         self.location = ""
-        """The place in the model of the operators that are added next; the file contains it with `dump_debug_info`."""
+        """The location in the model of operators that are added next; the file contains it with `dump_debug_info`."""
         self.origin: tuple[int, ...] = ()
         """The debug handles of the model's nodes from which the operators that are added next are made."""
         self._operators: list[_Operator] = []
@@ -119,7 +119,7 @@ class Graph:
         return Counter(operator.op.name for operator in self._live_operators())
 
     def described(self) -> list[dict[str, Any]]:
-        """The operators with their operands, results and places in the model, for people."""
+        """The operators with their operands, results and locations in the model, as readable text."""
         return [
             {
                 "operator": made.op.name,

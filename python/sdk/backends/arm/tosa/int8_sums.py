@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions of int8 that no convolution of the model asks for: they have constant weights, and exact sums."""
+"""int8 convolutions with constant weights and exact sums, by which other operators are computed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def int8_sums(b: Builder, name: str, value: Value, weights: np.ndarray, zero_point: int, shape: Sequence[int]) -> Value:
-    """The sums in int32 of a convolution without a bias and padding, whose steps are 1. `weights` are int8, in TOSA's
-    layout for the operator `name`."""
+    """The int32 sums of a convolution with stride 1, without bias and padding. `weights` are int8, in TOSA's layout for
+    the operator `name`."""
     operands = [
         value,
         b.constant(weights, DType.INT8),

@@ -34,7 +34,7 @@ class Partition:
 
     Attributes:
         program: The program.
-        builder: Where operators of TOSA are added.
+        builder: Gets the operators of TOSA.
         operators: The table of operators.
         units: The units of the program, by their members.
         results: The result of each lowered call, or the list of several.
@@ -115,8 +115,8 @@ def lower(
     in_memory_order: bool = False,
 ) -> Builder:
     """The TOSA graph of a partition. It has the program's inputs and outputs, in the same order. Their dimensions are
-    in the order of the model or, with `in_memory_order`, in that in which they lie in memory: for a runtime that gives
-    the graph memory, channels-last tensors then need no transpose.
+    in the order of the model or, with `in_memory_order`, in the order in memory: a runtime that passes its memory to
+    the graph then needs no transpose for channels-last tensors.
 
     Raises RuntimeError for a call that TOSA cannot express: partitioners leave those out.
     """
@@ -164,10 +164,10 @@ def examine(
     Args:
         node: The call.
         program: Its program.
-        specification: What of TOSA may be used.
+        specification: The profiles and extensions of TOSA that may be used.
         operators: The table of operators.
-        units: Those of the program, by their members.
-        known: Which operands are constants.
+        units: The units of the program, by their members.
+        known: Tells which operands are constants.
     """
     unit = units.get(node)
     if unit is not None:
@@ -176,7 +176,7 @@ def examine(
             return Examined(refusal)
     elif is_any_dequantize(node) and not specification.support_float():
         within = all(user in units and node in units[user].operands for user in node.users)
-        return Examined(None if within else "what reads it is not quantised", True)
+        return Examined(None if within else "it is read by a call that is not quantised", True)
     partition = Partition(program, Builder(specification), operators, units, known)
     refusal = operators.refusal(node, partition) or _refusal_of_floats(node, specification)
     if refusal is not None:

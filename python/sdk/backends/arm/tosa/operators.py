@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of operators for TOSA: those with a lowering, those that quantise, and those that the user registers."""
+"""The table of operators for TOSA: operators with a lowering, operators that quantise, and the user's operators."""
 
 from __future__ import annotations
 

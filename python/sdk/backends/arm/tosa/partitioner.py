@@ -36,7 +36,7 @@ class TOSAPartitioner(SupportPartitioner):
     """Delegates the largest parts that TOSA expresses.
 
     Args:
-        compile_spec: What of TOSA may be used, and the options of what follows.
+        compile_spec: The profiles and extensions of TOSA that may be used, and the options of the compiler.
         additional_checks: Each may refuse further nodes, by `is_node_supported`.
     """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reductions and sums of products in parts, so that no element of a result reads more than `MOST_READ` elements.
+"""Reductions and matrix multiplications in parts, so that no element of a result reads more than `MOST_READ` elements.
 
-TOSA allows any number. But devices compute an element in one loop over what it reads, and some end long loops without
-an error: lavapipe stops all loops of a shader after 65,535 iterations together, and Arm's emulation layer then returns
-the sum of the first 65,533 elements. Parts are also computed at the same time, and the float32 error of their sum is
+TOSA allows any number. But devices compute an element in one loop over the elements that it reads, and some end long
+loops without an error: lavapipe stops the loops of a shader after 65,535 iterations in total, and Arm's emulation layer
+then returns the sum of the first 65,533 elements. Parts also run in parallel, and the float32 error of their sum is
 smaller.
 """
 
@@ -39,9 +39,7 @@ def argmax_in_parts(b: Builder, value: Value, axis: int) -> Value:
     """Returns the first position of the maximum along a long axis, as int32, without the axis. It finds the first part
     that contains the maximum, and then the position in this part."""
     if not b.specification.support_integer() and value.shape[axis] > _EXACT:
-        raise UnsupportedError(
-            f"its axis has {value.shape[axis]} elements; without integers, up to {_EXACT} are lowered"
-        )
+        raise UnsupportedError(f"its axis has {value.shape[axis]} elements; up to {_EXACT} are lowered without +INT")
     dtype = DType.INT32 if b.specification.support_integer() else DType.FP32
     parts = _in_parts(b, value, axis, _neutral("REDUCE_MAX", value.dtype))
     outer, count, size, inner = parts.shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The TOSA file, as the schema of TOSA 1.0 (tosa.fbs, with which tosa-tools come) declares it."""
+"""The TOSA file, as the schema of TOSA 1.0 (tosa.fbs, which is part of tosa-tools) declares it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _CONVOLUTION = {"pad": _INTS, "stride": _INTS, "dilation": _INTS, "local_bound":
 _AXIS = {"axis": INT}
 _AXIS_NAN = {"axis": INT, "nan_mode": UINT}
 
-# In the order of the schema's enumeration `Op`, of which the first number is 1. The union of attributes has the same.
+# In the order of the schema's enumeration `Op`, which starts at 1, and of its union of attributes.
 _ATTRIBUTES: dict[str, dict[str, Any]] = {
     "ARGMAX": _AXIS_NAN,
     "AVG_POOL2D": {"kernel": _INTS, "stride": _INTS, "pad": _INTS, "acc_type": UINT},

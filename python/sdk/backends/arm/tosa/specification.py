@@ -24,7 +24,7 @@ class TosaSpecification:
     Attributes:
         version: The major and minor number.
         profiles: `FP` for floats, `INT` for integers, or both.
-        extensions: What may be used beyond the profiles.
+        extensions: The extensions of the profiles that may be used.
         level_8k: Whether sizes must be within the level 8K.
     """
 

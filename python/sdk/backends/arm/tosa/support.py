@@ -53,7 +53,7 @@ class TosaSupport(Support):
 
     def refusal(self, node: Node) -> str | None:
         if node.target is operator.getitem:
-            return ""  # it goes with its call
+            return ""  # decided with its call
         if self._is_constant(node):
             return None
         examined = self.examine(node)
@@ -64,13 +64,13 @@ class TosaSupport(Support):
         return examined.refusal if isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        """A computed constant becomes one of the file if nothing else reads it."""
+        """Refuses a computed constant that is also read outside; the file stores only those that nothing else reads."""
         if self._is_constant(node) and not (node.users and all(user in takes for user in node.users)):
             return "it is a constant that is read outside"
         return None
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
-        """Inputs and outputs of a partition have types of TOSA."""
+        """Refuses inputs and outputs with types that TOSA lacks, and nodes that need constants from outside."""
         inside = set(nodes)
         known = self._constants_of(inside)
         wrong: Refusals = []
@@ -87,7 +87,7 @@ class TosaSupport(Support):
         return self._changes_nothing.get(node, True)
 
     def is_copied(self, constant: Node) -> bool:
-        """Small constants are, too."""
+        """Copies small constants in addition to those of the base class."""
         value = constant.meta.get("val")
         is_small = isinstance(value, torch.Tensor) and value.numel() <= _MOST_COPIED
         return is_small or super().is_copied(constant)
@@ -96,7 +96,7 @@ class TosaSupport(Support):
         return is_constant(self.program, node)
 
     def _int64_at_the_edge(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
-        """Inside, indices are int32."""
+        """Refuses int64 inputs and outputs. Inside a partition, indices are int32."""
         wrong: Refusals = []
         if any(
             _is_int64(operand) and operand not in inside and operand not in known for operand in node.all_input_nodes
@@ -113,7 +113,7 @@ class TosaSupport(Support):
         unit = self._units.get(node)
         if unit is not None:
             whole = all(each in inside or each in known for each in (*unit.members, *unit.operands))
-            return [] if whole else [(node, "what quantises its operands or its result is outside")]
+            return [] if whole else [(node, "a node that quantises its operands or its result is outside")]
         if is_quantize(node) and node.args[0] not in inside and node.args[0] not in known:
             return [(node, "it quantises an input: the delegate gets integers")]
         if is_any_dequantize(node):
@@ -123,7 +123,7 @@ class TosaSupport(Support):
         return []
 
     def _shared_constants(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
-        """A constant that the rest of the program also reads is an input of the partition."""
+        """Refuses a call that needs a constant which is read outside, too, because it is an input of the partition."""
         if not any(
             self._is_constant(each) and each not in known and each not in inside for each in node.all_input_nodes
         ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Transposes as convolutions: an Ethos-U55 and U65 have no transposes, and Vela computes them by many pools."""
+"""Transposes as convolutions: Ethos-U55 and U65 have no transposes, and Vela would compute them by many pools."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from sdk.backends.arm.tosa.builder import Builder
 
 _MOST_ROWS = 16
-"""The convolution has as many products for each element. The channels of images that programs take are fewer."""
+"""The convolution has this many multiplications for each element. Images have fewer channels."""
 _MOST_COLUMNS = 1 << 16  # the largest width of an Ethos-U55 and U65
 
 
 def transposed_by_convolution(b: Builder, value: Value, order: Sequence[int]) -> Value | None:
-    """Transposes rows of int8 by a convolution: the rows are the height of an image, and a kernel of this height with
-    the identity as weights makes them channels. None if the axes are moved differently, if there are too many rows, or
-    if the specification is not the U55 subset."""
+    """Transposes int8 rows by a convolution: the rows become the height of an image, and a kernel of this height, with
+    an identity matrix as weights, turns them into channels. None if the axes are moved differently, if there are too
+    many rows, or if the specification is not the U55 subset."""
     sizes = _rotated(value.shape, order)
     if sizes is None or not b.specification.is_U55_subset or value.dtype != DType.INT8:
         return None
@@ -39,7 +39,7 @@ def transposed_by_convolution(b: Builder, value: Value, order: Sequence[int]) ->
 
 
 def _rotated(shape: Sequence[int], order: Sequence[int]) -> tuple[int, int] | None:
-    """The rows and columns of the matrix that is transposed, if an order moves leading axes behind all others."""
+    """The rows and columns of the matrix that is transposed, if an order moves leading axes after all others."""
     moved = [axis for axis in order if shape[axis] != 1]
     kept = sorted(moved)
     start = kept.index(moved[0])

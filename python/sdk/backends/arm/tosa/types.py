@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types of elements: those of PyTorch in TOSA, and which operators have them.
+"""Types of elements: PyTorch's dtypes in TOSA, and the types that each operator supports.
 
 Source: the tables "Supported Data Types" of the operators in the TOSA specification 1.0.
 """
@@ -17,7 +17,7 @@ from sdk.backends.arm.tosa.specification import TosaSpecification
 
 FLOATS = (DType.FP32, DType.FP16)
 
-# int64 is kept in int32: only indices and what moves them are taken (sdk.backends.arm.tosa.support).
+# int64 is kept in int32: partitions compute with indices only (sdk.backends.arm.tosa.support).
 _TOSA: dict[torch.dtype, DType] = {
     torch.bool: DType.BOOL,
     torch.int8: DType.INT8,
@@ -78,8 +78,7 @@ _NOT_ON_U55 = frozenset(
         "LOGICAL_NOT LOGICAL_OR LOGICAL_XOR REDUCE_ALL REDUCE_ANY RESIZE REVERSE SCATTER SELECT"
     )
 )
-# Operators of which integers need the profile INT. What only moves or chooses elements is allowed with FP too: indices
-# are integers there.
+# Operators that accept integers without the profile INT, because they only move or choose elements, such as indices.
 _MOVES = frozenset(
     _names("CONCAT PAD RESHAPE REVERSE SLICE TILE TRANSPOSE GATHER SCATTER SELECT CAST IDENTITY CONST CUSTOM")
 )

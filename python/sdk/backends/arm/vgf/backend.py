@@ -16,8 +16,8 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 @final
 class VgfBackend(BackendDetails):
-    """Payloads are VGF files: SPIR-V modules, constants, and the order in which the modules run. Compile specs are
-    those of `VgfCompileSpec`."""
+    """Payloads are VGF files: SPIR-V modules, constants, and the order in which the modules run. Compile specs
+    come from `VgfCompileSpec`."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

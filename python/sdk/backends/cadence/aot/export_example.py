@@ -40,7 +40,7 @@ def export_model(
     folder = tempfile.mkdtemp(prefix="cadence-") if working_dir is None else working_dir
     quantizer = CadenceDefaultQuantizer() if quantizer is None else quantizer
     fake = get_fake_quant_model(model, example_inputs, quantizer)
-    expected = copy.deepcopy(fake)(*example_inputs)  # a call may change the state with which the program starts
+    expected = copy.deepcopy(fake)(*example_inputs)  # a call may change the initial state of the program
     fused = apply_pre_edge_transform_passes(torch.export.export(fake, example_inputs, strict=True), quantizer)
     program = _lower_ep_to_cadence_gen_etrecord(fused, output_dir=folder, library=library)
     save_pte_program(program, file_name, folder)
@@ -64,7 +64,7 @@ def export_and_run_model(
 ) -> None:
     """Exports a model, runs the program on this machine's kernels, and compares the results with the model's.
 
-    Raises NumericalMismatchError if the root of the mean squared difference exceeds `eps_error`. With `force_rebuild`,
+    Raises NumericalMismatchError if the root mean square error exceeds `eps_error`. With `force_rebuild`,
     `cadence_runner` is built and runs the program; without, Python's runtime does.
     """
     from sdk.runtime import Runtime

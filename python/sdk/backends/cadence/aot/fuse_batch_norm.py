@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Passes that fold a batch norm into the convolution before it. They need parameters as attributes of the graph module;
-`sdk.backends.transforms.fold_affine` folds those of an exported program."""
+`sdk.backends.transforms.fold_affine` folds batch norms of an exported program."""
 
 from __future__ import annotations
 

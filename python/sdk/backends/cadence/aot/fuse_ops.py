@@ -45,8 +45,8 @@ _DEQUANTIZES = (_cadence.dequantize_per_tensor.default, _decomposed.dequantize_p
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseMMWithAdd(NodePass):
-    """Replaces a matrix multiplication and the addition of a row, or of one number per element, by addmm, also if a
-    view is between them. A sum with several users stays."""
+    """Replaces a matrix multiplication and the addition of a row or of a matrix by addmm, also if a view is between
+    them. A sum with several users stays."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.add.Tensor,)
 
@@ -90,7 +90,7 @@ class FuseCascadedViewOps(_FuseViews):
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseQuantDequantToRequantizePass(NodePass):
     """Replaces dequantize and quantize, with moves between them, by requantize, or removes them if their parameters are
-    equal. Removes quantize and dequantize with equal parameters and views between them, which drops the rounding.
+    equal. Also removes quantize, views and dequantize with equal parameters, which drops the rounding.
 
     Args:
         allow_requantize: Whether pairs with other parameters become requantize.
@@ -270,8 +270,8 @@ class HierarchicalCSEPass(CSEPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseTransposeOrPermuteOpPairsPass(NodePass):
-    """Removes permutations before and after an operator with one operand if they undo each other. A view moves the
-    dimensions of size 1 that are then in other places."""
+    """Removes permutations before and after an operator with one operand if they undo each other. A view restores the
+    positions of dimensions of size 1."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.permute_copy.default, _aten.transpose_copy.int)
     _passed = (

@@ -174,7 +174,7 @@ class GenerateSliceAndSelectNopConstraints(_ConstraintPass):
             if node.op != "call_function" or node.target not in self._nops:
                 continue
             spec = spec_of(node)
-            if spec.inplace_offset is None:  # otherwise, the compiler's plan has it in the operand
+            if spec.inplace_offset is None:  # otherwise, the compiler has already planned it in the operand's memory
                 if not self.removable_slice_or_select_op(graph_module, node, reused):
                     continue
                 source, offset = _viewed(node.args[0]), get_relative_offset_of_slice(node)
@@ -266,8 +266,8 @@ ConstraintsGenPass = Callable[[MemConstraints], Callable[[GraphModule], "PassRes
 
 
 class GenerateMemConstraints:
-    """Runs the passes that add constraints: those of this file that the optimisation level includes, and the given
-    ones. If these are registered, they run from their level on."""
+    """Runs the passes that add constraints: the passes of this file that the optimisation level includes, and the given
+    passes. A given pass that is registered runs only from its level on."""
 
     passes = (
         GenerateIdmaConstraints,

@@ -193,9 +193,9 @@ class CadenceMemoryPlanning:
 
     Args:
         memory_config: The memories.
-        opt_level: What passes may do; see `EdgePassesConfig`.
+        opt_level: The optimisation level; see `EdgePassesConfig`.
         mem_algo: 0 for `PositionBasedGreedyWithHierarchy`, 1 for `GreedyWithHeuristic`.
-        alloc_graph_input, alloc_graph_output: Whether the plan has room for them.
+        alloc_graph_input, alloc_graph_output: Whether the plan reserves memory for inputs and outputs.
         additional_constraint_gen_passes: Classes of passes that add constraints.
     """
 
@@ -238,7 +238,7 @@ class CadenceMemoryPlanning:
         """Plans a graph."""
         planning = MemoryPlanningPass(
             self.algo,
-            allow_lifetime_and_storage_overlap=True,  # what lies in another tensor
+            allow_lifetime_and_storage_overlap=True,  # for tensors inside another tensor
             alloc_graph_input=self.alloc_graph_input,
             alloc_graph_output=self.alloc_graph_output,
         )

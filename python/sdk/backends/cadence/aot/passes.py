@@ -57,7 +57,7 @@ class FinalizePipeline(ExportPass):
 
 
 def get_passes_in_default_order() -> list[type[Any]]:
-    """All passes in their order: reorder, remove, fuse, replace, simplify, and once more what these passes leave."""
+    """All passes in their order: reorder, remove, fuse, replace and simplify, then passes that clean up after them."""
     return [
         InitializePipeline,
         *RemoveRedundantOps.passes,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constraints on the place of a tensor: in a memory, not in a memory, at an offset, or inside another tensor."""
+"""Constraints on the placement of a tensor: in a memory, not in a memory, at an offset, or inside another tensor."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MemConstraints:
         self._absolute[spec_of(node)] = AbsolutePlacementConstraint(pinned_memory_id, offset)
 
     def get_absolute_placement_constraint(self, spec: TensorSpec) -> AbsolutePlacementConstraint | None:
-        """Returns the constraint on the place of a tensor, or None."""
+        """Returns the constraint on the placement of a tensor, or None."""
         return self._absolute.get(spec)
 
     def add_mem_id_to_blocklist(self, spec: TensorSpec, mem_id: int) -> None:
@@ -92,8 +92,8 @@ class MemConstraints:
         self, source: Node, dependent: Node, offset: int = 0, update_lifetime: bool = True
     ) -> None:
         """Places the tensor of `dependent` inside that of `source`. Unless `update_lifetime` is False, `source` then
-        lives until both are dead. Raises ValueError if it does not fit, or if a constraint of one of them
-        contradicts."""
+        lives until both are dead. Raises ValueError if it does not fit, or contradicts a constraint of one
+        of them."""
         if (outer := self.get_relative_placement_source(source)) is not None:
             source, offset = outer.source, offset + outer.offset
         if (own := self.get_relative_placement_source(dependent)) is not None:
@@ -135,12 +135,12 @@ class MemConstraints:
         self._absolute[spec_of(source)] = self._absolute.pop(inside)
 
     def skipped_spec(self, spec: TensorSpec) -> bool:
-        """Whether the place of a tensor follows from that of another."""
+        """Whether the placement of a tensor follows from that of another tensor."""
         return spec in self._relative
 
     def is_memory_planned(self, node: Node) -> bool:
-        """Whether the plan may choose the place of a node's tensor. It may not for parameters, and not for inputs and
-        results whose memory the application provides."""
+        """Whether the plan may place a node's tensor. It does not place parameters, nor inputs and results whose memory
+        the application provides."""
         info = self.get_relative_placement_source(node)
         if info is not None:
             return self.is_memory_planned(info.source)
@@ -149,7 +149,7 @@ class MemConstraints:
         return self.alloc_graph_output or all(user.op != "output" for user in node.users)
 
     def contains_unoptimizable_placeholder_or_param(self, nodes: Iterable[Node]) -> bool:
-        """Whether one of the tensors has a place that the plan cannot choose."""
+        """Whether there is a tensor that the plan cannot place."""
         return not all(self.is_memory_planned(node) for node in nodes)
 
     def is_unallocated_output(self, graph: Graph, node: Node) -> bool:

@@ -130,10 +130,10 @@ class QuantizedInputWrapper(torch.nn.Module):
 
     Args:
         module: The model.
-        input_args: Which inputs: names of nodes whose parameters are those of the next quantisation; or, by position,
-            the parameters or a list with such a name. None changes nothing.
-        expected_inputs: By position, the real numbers that the integers of each call must stand for, within `atol` and
-            `rtol`.
+        input_args: The inputs that become integers: the names of their nodes, which get the parameters of the next
+            quantisation; or a dict from positions to parameters or to a list with such a name. None changes nothing.
+            expected_inputs: By position, the real numbers that the integers of each call must represent, within
+            `atol` and `rtol`.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class QuantizedInputWrapper(torch.nn.Module):
 
     @staticmethod
     def sink_dequants(program: ExportedProgram) -> None:
-        """Dequantises each part of an input, with its parameters, where the part is quantised again."""
+        """Moves the dequantisation of inputs to the calls that quantise a part of an input again."""
         specs = program.graph_signature.input_specs
         inputs = {spec.arg.name for spec in specs if spec.kind == InputKind.USER_INPUT}
         sink_input_dequant_through_transparent_ops(program.graph_module, inputs)

@@ -57,8 +57,8 @@ class CopyPass(NodePass):
         return source if same and self.may_replace(node, source) else None
 
     def may_replace(self, node: Node, source: Node) -> bool:
-        """Whether the program may return an input instead of its copy. It may not if it writes to inputs or buffers:
-        their new values come first among the results, so this node must be the first result."""
+        """Whether the program may return an input instead of its copy. It may not if it writes to inputs or buffers,
+        whose new values precede other results, so the copy must be the first result."""
         output = next((user for user in node.users if user.op == "output"), None)
         if source.op != "placeholder" or output is None:
             return True
@@ -201,7 +201,7 @@ class RemoveNopMulOpPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveExactNopMulOpPass(RemoveNopMulOpPass):
-    """`RemoveNopMulOpPass` without products of floats and zeros."""
+    """`RemoveNopMulOpPass`, which leaves multiplications of floats by zeros: infinities and NaN give NaN."""
 
     def rewrite(self, node: Node) -> Node | None:
         found = _constant_operand(node)

@@ -15,8 +15,8 @@ from sdk.exir.dialects._ops import ops as exir_ops
 _aten = exir_ops.edge.aten
 _PERMUTE = _aten.permute_copy.default
 _LEAST_REDUCTION = 4
-"""The least number of elements per mean for which it pays to move a permutation after a mean whose elements are then
-not contiguous."""
+"""A permutation is moved after a mean only if each mean has at least this many elements, because they are then not
+contiguous."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))

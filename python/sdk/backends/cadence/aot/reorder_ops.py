@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that change the order of calls. Those in this file shorten the lifetime of tensors; the modules `reorder_*`
-slice first, and move elements while they are quantised."""
+"""Passes that change the order of calls. The passes in this file shorten the lifetime of tensors; those in the
+modules `reorder_*` slice before other calls, and move elements while they are quantised."""
 
 from __future__ import annotations
 

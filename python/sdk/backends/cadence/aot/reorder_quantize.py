@@ -108,8 +108,8 @@ class SplitDequantizedCatPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
-    """Quantises a tensor once if all of its users quantise moved parts of it. Users with parameters that differ from
-    those of most users requantise. It does nothing if the parts are less than half of the tensor, or if requantising
+    """Quantises a tensor once if all of its users quantise moved parts of it. Users whose parameters differ from
+    the most frequent ones requantise. It does nothing if the parts are less than half of the tensor, or if requantising
     would saturate a user's numbers."""
 
     def call(self, graph_module: GraphModule) -> PassResult:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that replace operators by cheaper ones or by ones that have kernels: here those that move or quantise
-elements, the others in the modules `replace_*`."""
+"""Passes that replace operators by cheaper ones or by ones that have kernels. This module has operators that move or
+quantise elements; the modules `replace_*` have the others."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class ReplacePermuteWithTransposePass(CopyPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceRepeatWithCatPass(NodePass):
-    """Repetitions are concatenations."""
+    """Replaces repeat by concatenations."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.repeat.default,)
 
@@ -271,7 +271,7 @@ class MakeSliceAndCatDimOutermostPass(NodePass):
 
         if node.target == _aten.cat.default:
             operands: Any = node.args[0]
-            # One operand of the old form, of any rank, is an empty tensor without elements.
+            # cat also accepts empty tensors of shape (0,) among operands of another rank.
             if any(len(shape(each)) != len(sizes) for each in operands):
                 return None
             return moved(insert(node, node.target, [moved(each) for each in operands], 0))

@@ -27,9 +27,9 @@ class OpConfig:
 
     Args:
         base_name: Its name without a dtype.
-        type_dispatch_suffixes: What is added, by the dtypes of the operands.
-        weight_arg_idx: Where the second operand is.
-        is_quant_op: The dtype is that of the result.
+        type_dispatch_suffixes: The suffix of the name, by the dtypes of the operands.
+        weight_arg_idx: The position of the second operand.
+        is_quant_op: Whether the dtype of the result decides instead.
         variant: The overload.
     """
 

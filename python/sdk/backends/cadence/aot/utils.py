@@ -24,7 +24,7 @@ from sdk.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 _logger = logging.getLogger(__name__)
 
 
-class MemoryPlanningAlgoFailure(Exception):  # noqa: N818 (the original's name)
+class MemoryPlanningAlgoFailure(Exception):  # noqa: N818 (ExecuTorch's name)
     """No memory plan satisfies the constraints and the sizes of the memories."""
 
 
@@ -48,7 +48,7 @@ class NumericalMismatchExpectedError(Exception):
         super().__init__(f"expected results that differ by {rms_expected_value} (root mean square), found equal ones")
 
 
-class ISSRuntimeFailure(Exception):  # noqa: N818 (the original's name)
+class ISSRuntimeFailure(Exception):  # noqa: N818 (ExecuTorch's name)
     """The instruction set simulator failed."""
 
 
@@ -164,10 +164,10 @@ class MemoryConfig:
     program, because programs count from 1.
 
     Args:
-        memory_sizes: The bytes of each.
-        memory_alignments: What the offsets of tensors are multiples of, in each; by default 1.
-        memory_names: How messages call them.
-        base_addrs: Where they begin.
+        memory_sizes: The size of each memory in bytes.
+        memory_alignments: The alignment of offsets in each memory; by default 1.
+        memory_names: Their names in messages.
+        base_addrs: Their base addresses.
         memory_xml_path: The vendor's description of the core, for tools that read it.
         MemorySpace: An enumeration of the memories.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run of `cadence_runner` recorded: results, times and the tensors between operators."""
+"""Reads the records of a run of `cadence_runner`: results, times and intermediate tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 
 class CadenceETDump:
-    """Reads `etdump.etdp` of a folder, and `etrecord.bin` and `debug_output.bin` where they are there."""
+    """Reads `etdump.etdp` of a folder, and `etrecord.bin` and `debug_output.bin` if they exist."""
 
     def __init__(self, output_dir: str) -> None:
         folder = Path(output_dir)
@@ -67,7 +67,7 @@ class CadenceETDump:
         return blocks[0]
 
     def should_include_event(self, event: Event) -> bool:
-        """Returns whether an event is a kernel's time, and not that of the calls around it."""
+        """Returns whether an event measures a kernel, and not the calls around it."""
         return event.name not in ("OPERATOR_CALL", "Method::execute")
 
     def print_summary(self, bundled_prog_size: int | None = None, external_link: str | None = None) -> None:

@@ -33,8 +33,8 @@ def execute(args: list[str]) -> tuple[str, str]:
 class Executor:
     """Runs FILE_NAME.bpte of a folder, and writes `etdump.etdp` and `debug_output.bin` there.
 
-    The runner is the program that the environment variable CADENCE_RUNNER names, or that of the working directory's
-    cmake-out. If it is missing, or `force_rebuild` is set, `build_cadence_runner.sh` builds it.
+    The runner is the program that the environment variable CADENCE_RUNNER names, or the one in `cmake-out` of the
+    working directory. If it is missing, or `force_rebuild` is set, `build_cadence_runner.sh` builds it.
     """
 
     def __init__(self, working_dir: str = "", file_name: str = "CadenceDemoModel", force_rebuild: bool = False) -> None:
@@ -80,7 +80,7 @@ class Executor:
 
 @dataclass
 class BundledProgramTestData:
-    """The inputs and the expected outputs of one call of a method. `testset_idx` is its place among the cases."""
+    """The inputs and the expected outputs of one call of a method. `testset_idx` is its index among the cases."""
 
     method: str
     inputs: Sequence[bool | float | int | torch.Tensor]
@@ -113,5 +113,5 @@ class BundledProgramManager:
         method_test_suites: Sequence[MethodTestSuite],
         bptd: BundledProgramTestData | None = None,
     ) -> bytes:
-        """Returns the file's bytes. `bptd` is not read: the suites have its data."""
+        """Returns the file's bytes. `bptd` is ignored, because the test suites contain its data."""
         return serialize_from_bundled_program_to_flatbuffer(BundledProgram(executorch_program, method_test_suites))

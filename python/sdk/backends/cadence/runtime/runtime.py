@@ -35,9 +35,9 @@ def run(
     file_name: str = "CadenceDemoModel",
     force_rebuild: bool = False,
 ) -> Any:
-    """Runs FILE_NAME.bpte of the folder, and returns its results in the containers of the model's.
+    """Runs FILE_NAME.bpte of the folder, and returns its results in the same containers as the model.
 
-    The inputs are those of the bundled program: `inputs` and `ref_outputs` are not read.
+    The inputs come from the bundled program: `inputs` and `ref_outputs` are ignored.
     """
     if working_dir is None:
         raise ValueError(f"working_dir: expected the folder with {file_name}.bpte, found None; export_model writes it")

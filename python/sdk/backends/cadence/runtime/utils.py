@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distances of two arrays. They are NaN if the shapes differ, or if infinities or NaNs lie in different places; the
-other elements alone count."""
+"""Distances between the finite elements of two arrays. They are NaN if the shapes differ, or if infinities or NaNs are
+at different positions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def to_np_arr_fp64(x: np.ndarray | torch.Tensor) -> np.ndarray:
 def distance(
     measure: Callable[[Any, Any], Any],
 ) -> Callable[[np.ndarray | torch.Tensor, np.ndarray | torch.Tensor], float]:
-    """Makes a distance of two arrays from one of their finite elements."""
+    """Extends a distance of finite arrays to arrays with infinities and NaNs."""
 
     def measured(a: np.ndarray | torch.Tensor, b: np.ndarray | torch.Tensor) -> float:
         x, y = to_np_arr_fp64(a), to_np_arr_fp64(b)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators `cortex_m::*`, with implementations that give each bit of the kernels."""
+"""The operators `cortex_m::*`, with implementations that are bit-exact with the kernels."""

@@ -40,7 +40,7 @@ def divide_by_power_of_two(value: Tensor, exponent: Integer) -> Tensor:
 
 
 def requantize(value: Tensor, multiplier: Integer, shift: Integer) -> Tensor:
-    """value * multiplier, rounded after the multiplication, ties upwards, and after a shift to the right."""
+    """value * multiplier, rounded twice: after the multiplication with ties upwards, and by a shift to the right."""
     if isinstance(shift, Tensor):
         left, right = shift.clamp(min=0), (-shift).clamp(min=0)
     else:

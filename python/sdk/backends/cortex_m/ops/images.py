@@ -88,7 +88,7 @@ def quantized_depthwise_conv2d(
     activation_max: int,
     scratch: Tensor,
 ) -> Tensor:
-    """Weights (1, height, width, outputs); output c is of input c / depth_multiplier."""
+    """Weights (1, height, width, outputs); output channel c reads input channel c / depth_multiplier."""
     if input.shape[1] * depth_multiplier != weight.shape[3]:
         raise ValueError(
             f"cortex_m::quantized_depthwise_conv2d: expected weights of {input.shape[1]} inputs * {depth_multiplier}, "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Registers `torch.ops.cortex_m`. Importing this module does.
+"""Registers `torch.ops.cortex_m` when it is imported.
 
-The schemas are those of kernels/cortex_m/functions.yaml. The implementations give each bit of the kernels, also for
-fake tensors. What schemas call offsets are negative zero points; weights are symmetric.
+The schemas come from kernels/cortex_m/functions.yaml. The implementations are bit-exact with the kernels, and
+work on fake tensors. Offsets in schemas are negative zero points; weights are symmetric.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sdk.exir.operator.definition import define
 lib = Library("cortex_m", "FRAGMENT")
 
 _HEADROOM = 20
-"""By how many bits the operands of a sum are moved left."""
+"""The number of bits by which the operands of an addition are shifted left."""
 _INT8 = (-128, 127)
 
 
@@ -126,7 +126,7 @@ def quantized_batch_matmul(
     output_shift: int,
     scratch: Tensor,
 ) -> Tensor:
-    """Matrices (batch, m, k) and (batch, n, k). What the schema calls the zero points of both are their negatives."""
+    """Matrices (batch, m, k) and (batch, n, k). The zero points in the schema are negated for both."""
     sums = (lhs.double() + lhs_zero_point) @ (rhs_transposed.double() + rhs_zero_point).transpose(1, 2)
     results = requantize(wrapped(sums.to(torch.int64)), output_multiplier, output_shift) + output_zero_point
     return results.clamp(*_INT8).to(torch.int8)

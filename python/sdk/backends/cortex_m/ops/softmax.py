@@ -30,7 +30,7 @@ def softmax_parameters(input_scale: float) -> tuple[int, int, int]:
     """`input_multiplier`, `input_shift` and `diff_min` for an input with a scale."""
     fraction_bits = 31 - INTEGER_BITS
     multiplier, shift = quantize_multiplier(min(input_scale * (1 << fraction_bits), float((1 << 31) - 1)))
-    if shift < 0:  # differences this small are all but equal
+    if shift < 0:  # the input scale is tiny, so that all exponentials are almost equal
         multiplier, shift = multiplier >> -shift, 0
     least = ((1 << INTEGER_BITS) - 1) * 2.0**fraction_bits / 2.0**shift
     return multiplier, shift, -min(math.floor(least), 1 << 31)

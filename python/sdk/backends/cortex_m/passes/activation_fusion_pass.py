@@ -16,7 +16,7 @@ from sdk.exir.pass_base import ExportPass
 
 class ActivationFusionPass(ExportPass):
     """Removes ReLU, hardtanh and clamp that `FoldAndAnnotateQParamsPass` has folded together with the operator before
-    them, which gets their limits. Limiting integers gives the integers of limited numbers, as rounding is monotonic."""
+    them, which gets their limits. Rounding is monotonic, so clamping integers is the same as clamping floats."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
@@ -25,7 +25,7 @@ class ActivationFusionPass(ExportPass):
             if node.target not in ACTIVATIONS or output is None or INPUTS in node.meta:
                 continue
             bounds = activation_bounds(node)
-            assert bounds is not None  # or it was not folded
+            assert bounds is not None  # otherwise it would not have been folded
             low, high = (
                 default if math.isinf(bound) else output.quantized(bound)
                 for bound, default in zip(bounds, (output.qmin, output.qmax), strict=True)

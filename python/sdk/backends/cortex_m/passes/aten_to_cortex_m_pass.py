@@ -51,7 +51,7 @@ class AtenToCortexMPass(AtenToDialectPass):
         return result
 
     def constant(self, node: Node, name: str, value: Tensor) -> Node:
-        """A constant of the program, called after the call that reads it."""
+        """Adds a constant to the program, named after the call that reads it."""
         graph = node.graph
         with graph.inserting_before(next(iter(graph.nodes))):
             full_name = f"{node.name}_{name}"
@@ -60,7 +60,7 @@ class AtenToCortexMPass(AtenToDialectPass):
     def value_of(self, node: Node) -> Tensor:
         """The tensor of a constant."""
         value = get_constant(self.exported_program, node)
-        assert value is not None  # or the call was not folded
+        assert value is not None  # otherwise the call would not have been folded
         return value
 
 
@@ -96,14 +96,14 @@ def _scales(first: QuantArgs, weight: QuantArgs, output: QuantArgs, count: int) 
 
 
 def _bias(dialect_pass: AtenToCortexMPass, node: Node, count: int) -> Tensor | None:
-    """The bias in steps of the sums of products; each channel has its own step."""
+    """The bias in units of the int32 accumulators, whose scale differs by channel."""
     operand = node.args[2] if len(node.args) > 2 else None
     if not isinstance(operand, Node):
         return None
     value = dialect_pass.value_of(operand)
     if not value.dtype.is_floating_point:
         given = input_of(node, 2)
-        assert given is not None  # or it would be of floats
+        assert given is not None  # otherwise the bias would be float
         value = value.double() * torch.tensor(given.scales(count), dtype=torch.float64)
     first, weight = input_of(node, 0), input_of(node, 1)
     assert first is not None and weight is not None

@@ -10,7 +10,7 @@ from torch.fx.node import map_arg
 
 
 def insert_call(before: Node, target: Any, *args: Any) -> Node:
-    """Adds a call before a node, from whose module and line of code it comes."""
+    """Adds a call before a node, with the node's module and line of code."""
     with before.graph.inserting_before(before):
         node = before.graph.call_function(target, args)
     node.meta = dict(before.meta)

@@ -27,7 +27,7 @@ class CortexMPassManager(PassManager):
     """The passes of this package.
 
     Args:
-        exported_program: What `transform()` lowers; None for a manager that only prepares models for annotation.
+        exported_program: The program for `transform()`; None for a manager that only prepares models for annotation.
         passes: Classes of passes, by default `pass_list`. A class whose constructor has the parameters
             `exported_program` or `target_config` gets them.
         target_config: The processor; by default a Cortex-M55.
@@ -54,7 +54,7 @@ class CortexMPassManager(PassManager):
         self.target_config = target_config or CortexMTargetConfig(CortexM.M55)
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """The model with operators that the quantizer knows in place of others."""
+        """Replaces operators by those that the quantizer annotates."""
         for kind in self.pass_list_transform_for_annotation:
             result = kind()(model)
             assert result is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`MatmulToBmmPass`: products of matrices, before the annotation of a captured model."""
+"""`MatmulToBmmPass`: `matmul` becomes `bmm` before the annotation of a captured model."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from sdk.exir.dialects._ops import ops as exir_ops
 _aten = exir_ops.edge.aten
 
 WEIGHTED = frozenset((_aten.convolution.default, _aten.linear.default))
-"""Calls of an activation, a weight and a bias."""
+"""Operators with an activation, a weight and a bias as operands."""
 
 ACTIVATIONS = frozenset((_aten.relu.default, _aten.hardtanh.default, _aten.clamp.default))
-"""Limits of the results of the operator before them."""
+"""Activation functions that only clamp, and can become limits of the operator before them."""
 
 FUSING = WEIGHTED | {_aten.add.Tensor, _aten.max_pool2d.default}
-"""Operators that limit their results."""
+"""Operators that can clamp their results."""
 
 FUNCTIONS: dict[Any, Callable[..., Tensor]] = {
     _aten.relu.default: torch.relu,
@@ -49,7 +49,7 @@ KEEPING = frozenset((_aten.avg_pool2d.default, _aten.max_pool2d.default, _aten.m
 """Operators whose results have the scale of their operands."""
 
 IMAGES = frozenset((_aten.convolution.default, _aten.avg_pool2d.default, _aten.max_pool2d.default))
-"""Operators of images, whose kernels want the memory format channels_last."""
+"""Operators of images, whose kernels require the memory format channels_last."""
 
 MOVES = frozenset(
     (

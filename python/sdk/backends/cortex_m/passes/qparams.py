@@ -39,11 +39,11 @@ class QuantArgs:
         return int(max(self.qmin, min(self.qmax, round(value / self.scale) + self.zp)))
 
     def has(self, value: float) -> bool:
-        """Whether an integer means this number."""
+        """Whether an integer represents this number exactly."""
         return bool((self.quantized(value) - self.zp) * self.scale == value)
 
     def is_same_number(self, other: QuantArgs) -> bool:
-        """Whether an integer means the same number in both."""
+        """Whether integers represent the same numbers in both."""
         return (self.scale, self.zp, self.dtype) == (other.scale, other.zp, other.dtype)
 
     @staticmethod

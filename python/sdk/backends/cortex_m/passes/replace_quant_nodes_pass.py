@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ReplaceQuantNodesPass`: the edges between floats and integers."""
+"""`ReplaceQuantNodesPass`: lowers conversions between floats and integers."""
 
 from __future__ import annotations
 

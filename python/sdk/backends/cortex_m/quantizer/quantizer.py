@@ -88,8 +88,8 @@ class CortexMQuantizer(BackendQuantizer):
     one, and other operators. Everything else stays in floats."""
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Recurrent layers become their time steps, means over images pools, products of matrices `bmm`, and numbers
-        among the operands tensors."""
+        """Replaces recurrent layers by their time steps, means over images by pools, `matmul` by `bmm`, and number
+        operands by tensors."""
         super().transform_for_annotation(model)
         unroll(model)
         for node in model.graph.nodes:
@@ -138,7 +138,7 @@ def _annotate(node: Node) -> bool:
 
 
 def _keep_fixed_scales(node: Node) -> None:
-    """Operands that have the scale of probabilities are read with it."""
+    """Lets a call read the result of a softmax with the fixed scale of probabilities, also after moves."""
     specs = node.meta[ANNOTATION].input_qspec_map
     for operand in specs:
         source = operand

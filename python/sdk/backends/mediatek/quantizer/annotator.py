@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annotates captured graphs for MediaTek: inputs, weights and results. An operand has the scale of the result that it
-is; operators that are not annotated keep the scale of their operand."""
+"""Annotates captured graphs for MediaTek: inputs, weights and results. An operand has the scale with which it was
+computed; operators that are not annotated keep the scale of their operand."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def annotate_affine_ops(node: Node, quant_config: QuantizationConfig) -> None:
 
 @register_annotator((*_ARITHMETIC, *_OTHERS))
 def annotate_output_qspec(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates the result of a call, unless a mask of attention is added to it: its range is infinite."""
+    """Annotates the result of a call, unless the call adds a mask of attention, whose range is infinite."""
     if not is_annotated(node) and not _is_masked(node):
         _annotation(node).output_qspec = quant_config.activation
         _mark(node)
@@ -99,7 +99,7 @@ def annotate_embedding_op(node: Node, quant_config: QuantizationConfig) -> None:
 
 
 def _is_masked(node: Node) -> bool:
-    """Whether a call adds to what only softmaxes read."""
+    """Whether a call is an addition whose result only softmaxes read."""
     return (
         node.target == _aten.add.Tensor and bool(node.users) and all(each.target in _SOFTMAXES for each in node.users)
     )

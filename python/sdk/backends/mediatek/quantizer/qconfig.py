@@ -36,7 +36,7 @@ class QuantizationConfig:
 
 @cache
 def get_quant_config(precision: Precision, is_per_channel: bool = False, is_qat: bool = False) -> QuantizationConfig:
-    """The configuration of a precision. Equal arguments give the same object, by which torchao compares."""
+    """The configuration of a precision. Equal arguments give the same object, because torchao compares identities."""
     activations, weights = _KINDS[Precision(precision)]
     return QuantizationConfig(
         _spec(*activations, is_per_channel=False, is_qat=is_qat),

@@ -7,12 +7,12 @@ from enum import Enum
 
 
 class DataFormat(Enum):
-    """The formats of inputs and outputs that payloads tell apart."""
+    """The formats of inputs and outputs in payloads."""
 
     CHANNELS_FIRST = 0
     CHANNELS_LAST = 10
     FORMATLESS = 20
-    """As in PyTorch."""
+    """The order of dimensions in PyTorch."""
 
     def is_channels_first(self) -> bool:
         return self is DataFormat.CHANNELS_FIRST

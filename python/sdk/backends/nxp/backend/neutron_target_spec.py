@@ -40,8 +40,8 @@ class NeutronTargetSpec:
 
     Args:
         target: Its name, "imxrt700".
-        converter_flavor: Of NXP's converter, such as "SDK_25_12". Releases of ExecuTorch before 1.2 have it; one
-            converter takes all targets since, so that it changes nothing.
+        converter_flavor: A release of NXP's converter, such as "SDK_25_12". Accepted for ExecuTorch before 1.2, and
+            ignored: one converter compiles for all targets since then.
 
     Raises ValueError for another target.
     """

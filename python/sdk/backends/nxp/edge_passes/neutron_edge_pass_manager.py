@@ -16,7 +16,7 @@ class NeutronEdgePassManager(PassManager):
     """Runs passes until none changes the graph.
 
     Args:
-        passes: By default none: what ExecuTorch's change is written so when a partition is lowered.
+        passes: None by default. The lowering of a partition does the work of ExecuTorch's passes.
     """
 
     def __init__(self, passes: Sequence[Pass] | None = None) -> None:

@@ -13,11 +13,11 @@ from sdk.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
 
 
 class RemoveIOQuantOpsPass(ExportPass):
-    """Takes the conversions of inputs and outputs out of the method `forward`. Those that are not only converted stay.
-    The scales become constant methods, as `QuantizeInputs` describes.
+    """Removes the conversions of inputs and outputs from the method `forward`. Inputs that are also read as floats keep
+    their conversions. The scales become constant methods, as `QuantizeInputs` describes.
 
     Args:
-        edge_program_manager: Has the program.
+        edge_program_manager: The manager of the program.
     """
 
     def __init__(self, edge_program_manager: EdgeProgramManager) -> None:

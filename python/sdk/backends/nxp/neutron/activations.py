@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The activation functions that Neutron computes as limits: by their bounds."""
+"""The activation functions that only clamp, by their bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bounds_of(node: Node) -> Bounds | None:
 
 
 def finite(bound: float | None) -> float | None:
-    """A bound as a number; None if it limits nothing."""
+    """A bound as a number; None if it is infinite."""
     return None if bound is None or not math.isfinite(bound) else float(bound)
 
 
@@ -46,5 +46,5 @@ def relu_of(node: Node) -> str | None:
 
 
 def is_fused_activation(node: Node) -> bool:
-    """Whether Neutron computes a call with the layer before it."""
+    """Whether Neutron fuses a call into the layer before it."""
     return relu_of(node) in ("RELU", "RELU6")

@@ -14,12 +14,12 @@ FORMAT = "tflite"
 
 @dataclass(frozen=True)
 class Settings:
-    """What compile specs say.
+    """The options in compile specs.
 
     Attributes:
         target: The name of the target.
-        flags: For NXP's converter.
-        intermediates_dir: Where models are written; None for nowhere.
+        flags: The flags for NXP's converter.
+        intermediates_dir: The folder for intermediate models; None writes none.
         converts_formats: Whether inputs and outputs of delegates are as in PyTorch, by transpositions on the NPU.
             Otherwise the runtime transposes those that have channels last.
         fetches_constants: Whether weights are fetched from flash memory while a model runs.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NXP's converter, the package `eiq_neutron_sdk`. It is in no open registry, so that the calls were only tried with a
-package of this name that records them."""
+"""NXP's converter, the package `eiq_neutron_sdk`. It is in no open registry, so the calls were tested only with a
+stand-in of this name, which records them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def payload_of(program: ExportedProgram, specs: Sequence[CompileSpec], reference
     """Compiles a partition to a payload.
 
     Raises:
-        CompilerNotInstalledError: NXP's SDK is missing and no reference payload is asked for.
-        ValueError: the compile specs are not those of Neutron.
+        CompilerNotInstalledError: NXP's SDK is missing and no reference payload is requested.
+        ValueError: the compile specs are of another backend.
     """
     settings = settings_of(specs)
     folder = settings.intermediates_dir
@@ -48,7 +48,7 @@ def payload_of(program: ExportedProgram, specs: Sequence[CompileSpec], reference
     graph = graph_of(program)
     model = to_bytes(write(graph, settings.converts_formats))
     _dump(settings, _name(tag, model), "pure", model)
-    return compose_reference(formats_of(graph, True), made)  # its graph is in PyTorch's order
+    return compose_reference(formats_of(graph, True), made)  # the interpreter's graph has PyTorch's dimension order
 
 
 def formats_of(graph: Graph, converts_formats: bool) -> dict[str, dict[str, DataFormat]]:
@@ -108,7 +108,7 @@ def _converted(model: bytes, settings: Settings, name: str) -> bytes:
             text=True,
             cwd=folder,
             check=False,
-            # The modules of this process, also those that a relative path or the current folder leads to.
+            # The child finds the same modules, also those on relative paths of this process.
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
         )
         if done.returncode or not target.is_file():

@@ -15,5 +15,5 @@ BACKEND = Backend(
     operators="sdk.backends.nxp.neutron.operators:OPERATORS",
     runner="sdk.backends.nxp.neutron.verify:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not NXP's converter and arithmetic: run it on a device too",
-    tolerance=0.05,  # integers are rounded at other places than in PyTorch
+    tolerance=0.05,  # integers are rounded at other steps than in PyTorch
 )

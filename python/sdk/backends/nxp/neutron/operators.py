@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators for Neutron: those of ExecuTorch 1.4, with the limits of its page and of the target's sizes."""
+"""The operators of ExecuTorch 1.4 for Neutron, with the limits of ExecuTorch's page and of the target's sizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sdk.backends.transforms.constants import is_constant
 
 LIMITS: Final = Limits(
     title="Neutron",
-    # Floats are only between a dequantise and a quantise call: what is computed is int8.
+    # Floats occur only between a dequantise and a quantise call; the NPU computes in int8.
     dtypes=frozenset((torch.int8, torch.uint8, torch.float32)),
     most_dimensions=7,
     largest_size=2**31 - 1,
@@ -50,7 +50,7 @@ WHOLE: Final = tuple(
 
 _NO_CONSTANT = "its weight is not a constant"
 _LARGEST_WINDOW = 4096
-_LARGEST_SUM = 65535  # products that are summed for an element of a convolution
+_LARGEST_SUM = 65535  # multiplications that are summed for one element of a convolution
 
 Condition = Callable[[Node, dict[str, Any], ExportedProgram, NeutronTargetSpec], "str | None"]
 
@@ -65,7 +65,7 @@ def refusal(node: Node, program: ExportedProgram, target: NeutronTargetSpec) -> 
 
 
 def _tensors(node: Node) -> list[Node]:
-    """The operands of a call, and what quantises its result."""
+    """The operands of a call, and the calls that read its results."""
     results = [user for user in node.users if name_of(user) != "getitem"]
     results += [reader for user in node.users if name_of(user) == "getitem" for reader in user.users]
     return [*node.all_input_nodes, *results]
@@ -149,7 +149,7 @@ def _bias(bias: Any, program: ExportedProgram) -> str | None:
 
 
 def _is_stored(node: Node, program: ExportedProgram) -> bool:
-    """Whether an operand is a constant, or is dequantised from one: the call is folded only after decomposition."""
+    """Whether an operand is a constant, or dequantises one. Before decomposition, such a call is not constant yet."""
     return is_constant(program, node.args[0] if is_any_dequantize(node) else node)
 
 

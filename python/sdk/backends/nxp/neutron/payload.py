@@ -2,16 +2,17 @@
 """The payloads of Neutron: a header, and what NXP's converter makes.
 
     u8 x 3       how many inputs and outputs the network has, and how many arguments the delegate has as inputs
-    u8 each      the format of each input: 1 channels last, 0 as in PyTorch; then those of the outputs
-    u8 each      which argument each input of the network is; then which output each output is
+    u8 each      the format of each input: 1 channels last, 0 as in PyTorch; then the format of each output
+    u8 each      the argument index of each input of the network; then the output index of each output
     u8           the version: 0, or 1 for networks that can be profiled
 
 The header, the microcode, the weights and the kernels follow, each filled up with zeros to a multiple of 16 bytes. The
-microcode is u32 numbers, of which these are read: 0 a magic word, 6 its bytes, 7 the bytes of the weights, 9 those of
-the memory for intermediate results, and the counts of inputs and outputs (11 and 12; 13 and 14 in version 1).
+microcode is u32 numbers, of which these are read: 0 a magic word, 6 its size in bytes, 7 the size of the weights, 9 the
+size of the memory for intermediate results, and the counts of inputs and outputs (11 and 12; 13 and 14 in version 1).
 
-A reference payload has another magic word and the graph of `sdk.backends.npu` as weights. NXP's driver never gets it:
-the delegate refuses it unless the driver is the stand-in of the tests, and ExecuTorch's does so for the magic word.
+A reference payload has another magic word and the graph of `sdk.backends.npu` as weights. It never reaches NXP's
+driver: this SDK's delegate refuses it unless the driver is the stand-in of the tests, and ExecuTorch's refuses the
+magic word.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class NeutronNodeArtifacts:
 
     Attributes:
         input_names: The inputs of the network, by their names in the model.
-        input_indices: Which input of the model each is.
-        output_names: The outputs of the network.
-        output_indices: Which output of the model each is.
+        input_indices: Their indices among the inputs of the model.
+        output_names: The outputs of the network, by their names in the model.
+        output_indices: Their indices among the outputs of the model.
         microcode: The program.
         weights: Its constants.
         kernels: Its kernels.
@@ -95,7 +96,8 @@ def compose_reference(formats: Mapping[str, Mapping[str, DataFormat]], graph: by
 
 
 def network_of(payload: bytes | memoryview) -> memoryview:
-    """The graph in a reference payload; of others, all of it. Raises ValueError if the header does not fit."""
+    """The graph in a reference payload, or the whole of another payload. Raises ValueError if the header is
+    wrong."""
     view = memoryview(payload)
     if len(view) < 4:
         raise ValueError(f"the payload has {len(view)} bytes; its header needs at least 4")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annotates captured graphs for Neutron. An operand has the scale of the result that it is, unless the operator asks
-for another; operators that move, select or average elements keep the scale of their operand."""
+"""Annotates captured graphs for Neutron. An operand has the scale with which it was computed, unless the operator
+requires another one; operators that move, select or average elements keep the scale of their operand."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Scheme:
     """How tensors are quantised.
 
     Attributes:
-        activation: Activations.
-        is_qat: For training.
+        activation: The specification of activations.
+        is_qat: Whether the model is trained with fake quantisation.
     """
 
     activation: QuantizationSpec
@@ -91,7 +91,8 @@ def _one_scale(node: Node, scheme: Scheme) -> None:
 
 
 def _extended(node: Node, scheme: Scheme) -> None:
-    """Padding and averages: only a number other than 0 and a given divisor lead beyond a fixed range."""
+    """Annotates padding and averages. Their results may exceed a fixed range only if the padding is not 0 or the
+    average has a divisor."""
     given = arguments_of(node)
     (_one_scale if given.get("value") or given.get("divisor_override") else _shared)(node, scheme)
 
@@ -142,7 +143,7 @@ def _fixed(scale: float, zero_point: int) -> Annotator:
 
 
 def _matrices(node: Node, scheme: Scheme) -> None:
-    """A product of two activations, which have the zero point 0 in it."""
+    """A matrix multiplication of two activations, which are both quantised with the zero point 0."""
     operands = node.args[:2]
     if all(map(_is_float, operands)):
         _set(node, dict.fromkeys(operands, qconfig.symmetric(scheme.is_qat)), scheme.activation)
@@ -155,7 +156,7 @@ def _prelu(node: Node, scheme: Scheme) -> None:
 
 
 def _layer(node: Node, scheme: Scheme) -> None:
-    """A layer with a weight, and the activation function after it, between which nothing is quantised."""
+    """A layer with a weight and the activation function after it. The result of the layer itself is not quantised."""
     given = list(arguments_of(node).values())
     source, weight, bias = (given[1], given[2], given[0]) if node.target == _aten.addmm.default else (*given, None)[:3]
     bias = bias if node.target != _aten.mm.default else None

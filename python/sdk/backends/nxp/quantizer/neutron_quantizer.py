@@ -34,8 +34,8 @@ class NeutronQuantizer(BackendQuantizer):
         self.is_qat = is_qat
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Rewrites what Neutron has in another form: quotients by a constant become products, splits become slices,
-        and numbers become tensors."""
+        """Rewrites calls that Neutron has in another form: divisions by a constant become multiplications, splits
+        become slices, and numbers become tensors."""
         super().transform_for_annotation(model)
         return prepared_for_annotation(model)
 

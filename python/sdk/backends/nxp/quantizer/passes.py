@@ -18,7 +18,7 @@ _SPLITS = (_aten.split.Tensor, _aten.split.default, _aten.split_with_sizes.defau
 
 
 def prepared_for_annotation(model: GraphModule) -> GraphModule:
-    """Returns the model with quotients by constants as products, splits as slices, and numbers among operands as
+    """Returns the model with divisions by constants as multiplications, splits as slices, and number operands as
     tensors."""
     model.graph.eliminate_dead_code()
     for node in list(model.graph.nodes):
@@ -35,7 +35,7 @@ def prepared_for_annotation(model: GraphModule) -> GraphModule:
 
 
 def _multiply(model: GraphModule, node: Node) -> None:
-    """A quotient by a number, or by a constant that nothing else reads, as a product with the reciprocal."""
+    """Turns the division by a number, or by a constant that nothing else reads, into a multiplication."""
     source, divisor = node.args[:2]
     if not isinstance(source, Node) or not source.meta["val"].is_floating_point():
         return

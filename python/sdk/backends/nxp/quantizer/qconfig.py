@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of Neutron as specifications of torchao: int8 activations with zero points, symmetric int8 weights, and
+"""Neutron's quantised types in torchao: int8 activations with zero points, symmetric int8 weights, and
 int32 biases with the product of the scales of the input and of the weight."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def activation(is_qat: bool) -> QuantizationSpec:
 
 
 def symmetric(is_qat: bool) -> QuantizationSpec:
-    """A tensor with the zero point 0: a weight with one scale, or a matrix of a product of two activations."""
+    """A tensor with the zero point 0: a weight with one scale, or an operand of a bmm of activations."""
     observer: Any = FakeQuantize.with_args(observer=MovingAverageMinMaxObserver) if is_qat else MinMaxObserver
     return QuantizationSpec(
         dtype=torch.int8,
@@ -87,7 +87,7 @@ def fixed(scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
 
 
 def bias(node: Node, source: Node, weight: Node, is_per_channel: bool, repeats: int = 1) -> DerivedQuantizationSpec:
-    """The bias of a layer. `repeats` is how often the scales of the weight follow each other in it."""
+    """The bias of a layer. The scales of the weight are repeated `repeats` times for it."""
     return DerivedQuantizationSpec(
         derived_from=[(source, node), (weight, node)],
         derive_qparams_fn=partial(_product_of_scales, repeats),

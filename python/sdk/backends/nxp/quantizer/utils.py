@@ -25,8 +25,8 @@ def calibrate_and_quantize(
     Args:
         model: An exported program, or its module.
         calibration_inputs: Inputs that are like those of the application. With `train_fn` they are not used.
-        quantizer: Of the target.
-        is_qat: Whether the quantizer is one for training.
+        quantizer: The quantizer of the target.
+        is_qat: Whether the quantizer annotates for training.
         train_fn: Trains the prepared model. Without it, only ranges are calibrated.
     """
     module = model.module() if isinstance(model, ExportedProgram) else model

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`OpenVINOQuantizer`, which annotates graphs for torchao's PT2E, and `quantize_model`, which does all of it."""
+"""`OpenVINOQuantizer`, which annotates graphs for torchao's PT2E, and `quantize_model`, which quantises in one call."""
 
 from __future__ import annotations
 

@@ -32,18 +32,18 @@ def quantize_model(
     """Quantises a model that `torch.export` captured: `torch.export.export(model, inputs).module()`.
 
     Args:
-        captured_model: Is not changed.
-        calibration_dataset: What the model will see in the application, for example a `DataLoader`.
+        captured_model: The model, which is not changed.
+        calibration_dataset: Inputs that are like those of the application, for example a `DataLoader`.
         mode: The scheme. Modes for weights only take one element of the dataset.
         subset_size: How many elements of the dataset are used.
         fast_bias_correction: Whether the biases of layers make up for the mean error of their quantised weights, in
-            modes with activations. None for no correction. False is the slow algorithm of nncf, which is not here.
+            modes with activations. None for no correction. False, nncf's slow algorithm, is not supported.
         smooth_quant: True raises a ValueError, because SmoothQuant is part of nncf.
         transform_fn: Converts an element to the model's argument, or to a tuple of arguments.
         extra_quantizer_options: More arguments of `OpenVINOQuantizer`.
 
     Raises:
-        ValueError: the dataset is empty, or an algorithm is asked for that is not here.
+        ValueError: the dataset is empty, or the options need an algorithm that is not supported.
     """
     if kwargs:
         raise TypeError(f"quantize_model has no option {', '.join(sorted(kwargs))}")

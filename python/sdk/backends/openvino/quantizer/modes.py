@@ -19,7 +19,7 @@ class QuantizationMode(Enum):
     INT8_MIXED = "int8_mixed"
     """int8 weights symmetric around zero, int8 activations with a zero point."""
     INT8_TRANSFORMER = "int8_transformer"
-    """Like INT8_MIXED, but only for convolutions and linear layers: sums, norms and attention stay in floats."""
+    """Like INT8_MIXED, but only for convolutions and linear layers: additions, norms and attention stay in floats."""
     INT8WO_SYM = "int8wo_sym"
     INT8WO_ASYM = "int8wo_asym"
     INT4WO_SYM = "int4wo_sym"
@@ -41,8 +41,8 @@ class QuantizationMode(Enum):
 def configuration(mode: QuantizationMode, overflow_fix: bool) -> QuantizationConfig:
     """Returns the configuration of a mode that quantises activations. Such modes need calibration.
 
-    With `overflow_fix` weights have 7 bits. CPUs without VNNI add two products of an unsigned and a signed byte in 16
-    bits (vpmaddubsw), which saturates: 2 * 255 * 127 is more than 32767, 2 * 255 * 63 is not.
+    With `overflow_fix` weights have 7 bits. CPUs without VNNI multiply unsigned by signed bytes and add pairs
+    of products in int16 (vpmaddubsw), which saturates: 2 * 255 * 127 is more than 32767, 2 * 255 * 63 is not.
     """
     limit = 63 if overflow_fix else 127
     scheme = torch.per_tensor_symmetric if mode.is_symmetric else torch.per_tensor_affine

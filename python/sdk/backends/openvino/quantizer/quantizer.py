@@ -37,8 +37,8 @@ _EMBEDDINGS = (_aten.embedding.default,)
 
 
 class OpenVINOQuantizer(BackendQuantizer):
-    """Annotates convolutions, transposed convolutions and linear layers, and in the modes INT8_SYM and INT8_MIXED sums,
-    products, concatenations and average pools; in the modes for weights only, the weights of layers and of embeddings.
+    """Annotates convolutions, transposed convolutions and linear layers, and in the modes INT8_SYM and INT8_MIXED add,
+    mul, concatenations and average pools; in the modes for weights only, the weights of layers and of embeddings.
 
     Args:
         mode: The scheme.
@@ -84,7 +84,7 @@ class OpenVINOQuantizer(BackendQuantizer):
             names: Names of nodes of the captured graph.
             patterns: Regular expressions for whole names.
             types: Operators: `conv2d` or `aten.conv2d.default`.
-            subgraphs: For each, the names of its first and of its last nodes: all that is between them, and they.
+            subgraphs: For each, the names of its first and of its last nodes, which are included.
             validate: Whether an entry that matches no node is an error, when the model is annotated.
         """
         self._ignored = IgnoredScope(names or (), patterns or (), types or (), subgraphs or (), validate)

@@ -18,7 +18,7 @@ class WeightObserver(ObserverBase):
 
     Args:
         bits: 8 or 4.
-        symmetric: Whether zero is in the middle, or there is a zero point.
+        symmetric: Whether the range is symmetric around zero. Otherwise there is a zero point.
         group_size: The inputs that share a scale, along the last dimension; None for all inputs of an output channel.
         axis: The dimension of the output channels.
     """
@@ -66,15 +66,15 @@ class WeightObserver(ObserverBase):
         return weight if self.group_size is None else weight.unflatten(-1, (-1, self.group_size))
 
     def _dims(self) -> tuple[int, ...] | int:
-        """The dimensions that share a scale; an int is the one that does not."""
+        """The dimensions that share a scale, as a tuple; or, as an int, the only dimension that does not."""
         return (-1,) if self.group_size is not None else self.axis
 
 
 def quantize(
     weight: torch.Tensor, dims: tuple[int, ...] | int, bits: int, symmetric: bool
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Integers as int8 (int4 with a zero point: 0 to 15, int8 with one: -128 to 127), scales and zero points, both of
-    the shape that broadcasts. weight ~ (integers - zero) * scale."""
+    """Returns integers as int8 (with a zero point: 0 to 15 for int4, -128 to 127 for int8), and scales and zero points
+    that broadcast to the weight: weight ~ (integers - zero) * scale."""
     if isinstance(dims, int):
         dims = tuple(dim for dim in range(weight.dim()) if dim != dims % weight.dim())
     weight = weight.float()

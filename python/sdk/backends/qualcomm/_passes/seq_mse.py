@@ -19,8 +19,8 @@ _LAYERS = (torch.ops.aten.linear.default, torch.ops.aten.conv2d.default)
 
 
 class SeqMSE(Interpreter):
-    """Makes the range of each output channel's weights smaller where the layer's results are nearer to those of the
-    original weights, for the inputs of a calibration.
+    """Reduces the range of an output channel's weights if this brings the layer's results for the calibration's inputs
+    closer to the results of the original weights.
 
     Layers are linear layers and 2D convolutions whose weights have a scale for each output channel
     (`PerChannelParamObserver`); others keep their ranges.
@@ -31,8 +31,8 @@ class SeqMSE(Interpreter):
             prepared(*inputs)
 
     Args:
-        module: What `prepare_pt2e` returned; calibrated, unless the calls inside the context calibrate it.
-        candidates: How many ranges are tried: the parts 1 / candidates to 1 of the largest magnitude.
+        module: The result of `prepare_pt2e`, calibrated already or by the calls inside the context.
+        candidates: The number of ranges to try: 1 / candidates, 2 / candidates, ..., 1 of the largest magnitude.
 
     Raises ValueError unless there is at least one candidate.
     """
@@ -130,7 +130,7 @@ class SeqMSE(Interpreter):
 
 
 def _joined(inputs: Sequence[Tensor]) -> list[Tensor]:
-    """One batch for each size of images, of the inputs of several calls."""
+    """Joins the inputs of several calls to one batch for each image size."""
     sizes: dict[torch.Size, list[Tensor]] = defaultdict(list)
     for x in inputs:
         sizes[x.shape[1:]].append(x)

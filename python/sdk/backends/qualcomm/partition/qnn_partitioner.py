@@ -25,7 +25,7 @@ __all__ = ["QnnOperatorSupport", "QnnPartitioner", "generate_qnn_executorch_opti
 
 
 class QnnOperatorSupport(NpuSupport):
-    """What QNN takes of a program."""
+    """Decides which calls of a program QNN takes."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class QnnPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
-        compiler_specs: Those of `generate_qnn_executorch_compiler_spec`. They are copied.
+        compiler_specs: The result of `generate_qnn_executorch_compiler_spec`, which is copied.
         skip_node_id_set: Names of nodes that stay on kernels.
         skip_node_op_set: Operators that stay on kernels, or their names, for example `"aten.add.Tensor"`.
-        skip_mutable_buffer: Changes nothing: here state always stays with the program, and delegates read and write it
+        skip_mutable_buffer: Has no effect, because state always stays with the program, and delegates read and write it
             through their arguments.
 
-    Raises ValueError for compile specs that are not those of QNN.
+    Raises ValueError for compile specs of another backend.
     """
 
     prefix = "qnn"
@@ -76,12 +76,12 @@ class QnnPartitioner(SupportPartitioner):
         self.skip_mutable_buffer = skip_mutable_buffer
 
     def support(self, program: ExportedProgram) -> QnnOperatorSupport:
-        """What QNN takes of a program."""
+        """Returns the object that decides which calls of a program QNN takes."""
         return QnnOperatorSupport(program, self.compiler_specs_snapshot, self.skip_node_id_set, self.skip_node_op_set)
 
 
 def default_partitioner(compiler_specs: Sequence[CompileSpec] | None = None) -> QnnPartitioner:
-    """For the HTP of a Snapdragon 8 Gen 3 (SM8650), which computes floats as float16, if no compile specs are given."""
+    """The default is a partitioner for the HTP of a Snapdragon 8 Gen 3 (SM8650), which computes floats as float16."""
     if compiler_specs is not None:
         return QnnPartitioner(compiler_specs)
     from sdk.backends.qualcomm.serialization.qc_schema import QcomChipset

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the compile specs say, and which operators stay whole."""
+"""Reads the options in compile specs, and names the operators that are not decomposed."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The place of the module that calls Qualcomm's SDK: `qnn_compiler`, which this package does not contain."""
+"""The package for the module that calls Qualcomm's SDK: `qnn_compiler`, which is not included."""

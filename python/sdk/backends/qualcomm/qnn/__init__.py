@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The backend QNN: its declaration, table of operators, payloads, the door to Qualcomm's compiler, and interpreter."""
+"""The backend QNN: its declaration, table of operators, payloads, interface to Qualcomm's compiler, and interpreter."""

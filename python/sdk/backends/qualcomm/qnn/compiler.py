@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The door to Qualcomm's compiler: a module `sdk.backends.qualcomm.python.qnn_compiler` with the function
+"""The interface to Qualcomm's compiler: a module `sdk.backends.qualcomm.python.qnn_compiler` with the function
 
     compile(graph: sdk.backends.npu.graph.Graph, options: bytes, method: str) -> bytes
 

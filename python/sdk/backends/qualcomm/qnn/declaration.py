@@ -43,5 +43,5 @@ BACKEND = Backend(
     ),
     runner="sdk.backends.qualcomm.qnn.verify:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not Qualcomm's compiler and arithmetic: run it on a device too",
-    tolerance=0.05,  # integers are rounded at other places than in PyTorch
+    tolerance=0.05,  # integers are rounded at other steps than in PyTorch
 )

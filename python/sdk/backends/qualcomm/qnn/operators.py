@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What QNN takes: the operators that ExecuTorch 1.4 builds for it, with the conditions of those builders. Where its SDK
-is installed, ExecuTorch also asks that for each call and chip; here nothing does."""
+"""The operators that QNN takes: those that ExecuTorch 1.4 builds for it, with the conditions of its builders. If QNN's
+SDK is installed, ExecuTorch also checks each call for the chip with the SDK; this package does not."""
 
 from __future__ import annotations
 

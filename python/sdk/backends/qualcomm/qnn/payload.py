@@ -2,12 +2,12 @@
 """The payloads of QNN: a header and a context binary.
 
     u32    0x5678ABCD
-    u64    the signature: delegates with equal ones have one context
+    u64    the signature: delegates with equal signatures share one context
     u64    the bytes of the context binary
     zeros up to 256 bytes, and the context binary
 
-All numbers are little-endian. In reference payloads the graph of `sdk.backends.npu` is in the place of the context
-binary: Qualcomm's library refuses it.
+All numbers are little-endian. Reference payloads contain the graph of `sdk.backends.npu` instead of the context
+binary, which Qualcomm's library refuses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADER = struct.Struct("<IQQ")
 
 
 def compose(binary: bytes) -> bytes:
-    """The payload of a context binary. Its signature is of its contents, so that equal exports have equal bytes."""
+    """The payload of a context binary. Its signature is a hash of it, so that equal exports are equal."""
     (signature,) = struct.unpack_from("<Q", hashlib.sha256(binary).digest())
     return _HEADER.pack(MAGIC, signature, len(binary)).ljust(ALIGNMENT, b"\0") + binary
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annotations of language models, for `QnnQuantizer.add_custom_quant_annotations`: the products of attention have
-16-bit activations, and keys and values, which caches keep, have 8 bits."""
+"""Annotations of language models, for `QnnQuantizer.add_custom_quant_annotations`: the matrix multiplications of
+attention have 16-bit activations; keys and values, which caches keep, have 8 bits."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _PARTS = frozenset((_aten.select.int, _aten.slice.Tensor, _aten.mul.Tensor, _ate
 
 
 def annotate_kv_8bit(gm: GraphModule, is_qat: bool = False) -> None:
-    """Attention of models whose cache is an input: each product of two computed tensors has 16-bit activations, and its
-    second operand 8 bits, back to where it is computed."""
+    """Annotates attention of models with a cache as input. Each matmul of computed tensors has 16-bit activations, and
+    the calls that compute its second operand, a key or a value, have 8 bits."""
     if is_qat:
         wide = get_16a8w_qnn_qat_config(act_observer=MinMaxObserver)
         narrow = get_8a8w_qnn_qat_config(act_symmetric=True, act_observer=MinMaxObserver)
@@ -60,7 +60,7 @@ def annotate_kv_8bit(gm: GraphModule, is_qat: bool = False) -> None:
 
 
 def custom_annotate_llama_matmul_16a8w(gm: GraphModule) -> None:
-    """The same in submodules whose name has "SDPA" in it, up to a cache that is the model's state."""
+    """Like `annotate_kv_8bit`, for each matmul in submodules whose name contains "SDPA". The cache may be state."""
     wide, narrow = get_16a8w_qnn_ptq_config(), get_8a8w_qnn_ptq_config(act_symmetric=True)
     for node in _calls(gm, _aten.matmul.default):
         if "SDPA" in (_names(node) or [""])[-1]:
@@ -69,7 +69,7 @@ def custom_annotate_llama_matmul_16a8w(gm: GraphModule) -> None:
 
 
 def custom_annotate_matmul_16a8w(gm: GraphModule) -> None:
-    """Each product has 16-bit activations, and its second operand 8 bits."""
+    """Annotates each matmul with 16-bit activations and an 8-bit second operand."""
     wide = get_16a8w_qnn_ptq_config()
     for node in _calls(gm, _aten.matmul.default):
         _annotate_product(node, wide)
@@ -89,12 +89,12 @@ def _calls(gm: GraphModule, target: Callable[..., Any]) -> Iterator[Node]:
 
 
 def _names(node: Node) -> list[str]:
-    """The submodules that a call is in, the outermost first."""
+    """The names of the submodules that contain a call, the outermost first."""
     return [name for name, _ in (node.meta.get("nn_module_stack") or {}).values()]
 
 
 def _annotate_product(node: Node, config: QuantizationConfig) -> None:
-    """The second operand has the scheme of a weight. Both may be one tensor, which then has that scheme."""
+    """Annotates a matmul with the second operand as its weight. If one tensor is both operands, it is a weight."""
     first, second = node.args[:2]
     mark(node, {first: config.input_activation, second: config.weight}, config.output_activation)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Infinite constants of quantised calls, as in masks of attention, become the range of integers: finite, and larger
-than what the softmax after them keeps."""
+"""Infinite constants of quantised calls, as in masks of attention, become the range of integers: finite, but
+large enough for the softmax after them to ignore the element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FLOAT16 = torch.finfo(torch.float16)
 
 
 def replace_infinities(model: GraphModule) -> None:
-    """Replaces what is beyond float16 among the numbers and constants of annotated calls."""
+    """Replaces numbers and constants beyond the range of float16 in annotated calls."""
     for node in model.graph.nodes:
         if node.op == "call_function" and node.target in _WITH_NUMBERS and (most := _range(node)):
             node.args = tuple(_limited(each, most) for each in node.args)

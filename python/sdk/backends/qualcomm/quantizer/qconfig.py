@@ -35,19 +35,19 @@ _TRANSPOSED = (torch.ops.aten.conv_transpose2d.input, torch.ops.aten.conv_transp
 _INT32 = (torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max)
 
 _LARGEST_BIAS = 2**30
-"""As an integer. PyTorch computes in float32, in which the largest int32 is 2 ** 31, and that overflows."""
+"""The largest integer of a bias. PyTorch quantises in float32, which rounds the largest int32 up to 2 ** 31."""
 
 
 @dataclass(eq=True)
 class QuantizationConfig:
-    """How a layer is quantised; None for what stays float.
+    """How a layer is quantised. A field is None for tensors that stay float.
 
     Attributes:
         input_activation: Its input.
         output_activation: Its result.
         weight: Its weight.
-        bias: Its bias, or what makes the specification from the scales of the layer.
-        block_size: Of a weight with a scale for each block.
+        bias: Its bias, or a function that derives the specification from the scales of the layer.
+        block_size: The size of a block if the weight has a scale for each block.
         per_channel_embedding: Whether the rows of an embedding's table have scales.
     """
 
@@ -60,8 +60,8 @@ class QuantizationConfig:
 
 
 def _activation(dtype: torch.dtype, symmetric: bool, observer: Any, eps: float, *, ranged: bool) -> QuantizationSpec:
-    """Static activations. With `ranged`, symmetric 8-bit ones have the range of the dtype, too; without it, the zero
-    point is the middle, 128."""
+    """Static activations. Without `ranged`, symmetric 8-bit activations have no explicit range, so that the zero point
+    is 128; all others have the range of the dtype."""
     stored = torch.int32 if dtype == torch.uint16 else dtype
     limits: dict[str, Any] = {}
     if ranged or not symmetric:
@@ -88,7 +88,7 @@ def _trained_activation(
 
 
 def _limits(dtype: torch.dtype) -> tuple[torch.dtype, int, int]:
-    """In what weights of a dtype are stored, and their range."""
+    """The dtype in which weights of a dtype are stored, and their range."""
     narrow = {torch.int4: (torch.int8, -7, 7), torch.int2: (torch.int8, -2, 1)}
     return narrow.get(dtype) or (dtype, torch.iinfo(dtype).min + 1, torch.iinfo(dtype).max)
 
@@ -140,7 +140,7 @@ def _bias(eps: float, is_qat: bool = False) -> QuantizationSpec:
 
 
 def _magnitudes(bias: Any) -> Tensor | None:
-    """Those of the elements of a bias; None if it is not an attribute of the model."""
+    """The magnitudes of the elements of a bias; None if the bias is not an attribute of the model."""
     if not isinstance(bias, Node) or bias.op != "get_attr" or bias.graph.owning_module is None:
         return None
     found: Tensor = attrgetter(str(bias.target))(bias.graph.owning_module)
@@ -244,7 +244,7 @@ def get_16a16w_qnn_ptq_config(
 def get_fp16a8w_qnn_ptq_config(
     act_symmetric: bool = False, act_observer: Any = MovingAverageMinMaxObserver, eps: float | None = None
 ) -> QuantizationConfig:
-    """Float activations and int8 weights. The first two arguments change nothing."""
+    """Float activations and int8 weights. The first two arguments have no effect."""
     eps = eps or DEFAULT_EPS_8BIT
     return QuantizationConfig(None, None, _weight(torch.int8, eps), _bias(eps))
 

@@ -94,7 +94,7 @@ class QuantDtype(IntEnum):
 
 @dataclass(frozen=True)
 class _Scheme:
-    """What makes the configurations of a scheme: with one scale, with one for each channel, and for each block."""
+    """The functions that make a scheme's configurations with one scale, a scale for each channel, or for each block."""
 
     tensor: Callable[..., QuantizationConfig]
     channels: Callable[..., QuantizationConfig]
@@ -130,7 +130,7 @@ _SCHEMES: dict[tuple[QuantDtype, bool], _Scheme] = {
     (QuantDtype.use_16a4w_block, True): _trained(get_16a4w_qnn_qat_config, _U16, torch.int4, has_blocks=True),
     (QuantDtype.use_8a8w, True): _trained(get_8a8w_qnn_qat_config, _U8, torch.int8),
 }
-"""By the bits, and whether the model is quantised in training."""
+"""The schemes, by the bits and by whether the model is quantised in training."""
 
 
 @dataclass
@@ -196,7 +196,7 @@ class QnnQuantizer(BackendQuantizer):
         soc_model: The chip.
         strict: Whether `validate` raises ValueError for a scheme that the chip does not have. Otherwise it is logged.
 
-    Raises ValueError for the LPAI, whose rules are not here, and for an unknown chip.
+    Raises ValueError for the LPAI, which has no rules here, and for an unknown chip.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class QnnQuantizer(BackendQuantizer):
         return model
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Decomposes what QNN has no operator for, and makes numbers tensors, which are quantised."""
+        """Decomposes calls that QNN lacks, and turns numbers into tensors, which can be quantised."""
         super().transform_for_annotation(model)
         return transform_for_annotation(model)
 
@@ -246,7 +246,7 @@ class QnnQuantizer(BackendQuantizer):
                 logger.warning("%s: %s", node.name, reason)
 
     def _config_of(self, node: Node) -> QuantizationConfig | None:
-        """The configuration of a call; None for what is not quantised. Raises ValueError for blocks of a scheme that
+        """The configuration of a call; None if it is not quantised. Raises ValueError for blocks of a scheme that
         has none."""
         if node.op != "call_function" or node.target not in self.quant_ops:
             return None
@@ -312,7 +312,7 @@ class QnnQuantizer(BackendQuantizer):
     def set_submodule_qconfig_list(
         self, submodule_qconfig_list: Sequence[tuple[Callable[[Node], bool], ModuleQConfig]]
     ) -> None:
-        """Sets how calls are quantised that a function chooses. Of several, the first counts."""
+        """Sets the configurations of calls for which a function returns true. The first such function decides."""
         self.submodule_qconfig_list = submodule_qconfig_list
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annotates calls: which of their operands are quantised how, and whether the result has a scale of its own or that of
-an operand. Each function leaves a call alone that is annotated already."""
+"""Annotates calls: how their operands are quantised, and whether the result has a separate scale or the scale of an
+operand. The functions do not change calls that are annotated already."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mark(node: Node, operands: dict[Any, Any], result: Any = None) -> None:
 
 
 def annotate_in_out_obs_sharing_op(node: Node, quantization_config: QuantizationConfig) -> None:
-    """The operand and the result have the scale that the operand already has. Without one nothing is annotated."""
+    """Lets the operand and the result use the operand's existing scale. If there is none, nothing is annotated."""
     source = node.args[0]
     if is_annotated(node) or not is_float(source):
         return
@@ -48,7 +48,7 @@ def annotate_in_out_obs_sharing_op(node: Node, quantization_config: Quantization
 
 
 def annotate_single_in_share_out(node: Node, quantization_config: QuantizationConfig) -> None:
-    """The result has the scale of the operand."""
+    """Annotates the operand. The result has the same scale."""
     spec, source = quantization_config.input_activation, node.args[0]
     if is_annotated(node) or spec is None:
         return
@@ -59,7 +59,7 @@ def annotate_single_in_share_out(node: Node, quantization_config: QuantizationCo
 
 
 def annotate_sharing(node: Node, quantization_config: QuantizationConfig) -> None:
-    """The result has the scale of the operand, which keeps one that it has."""
+    """Lets the result use the scale of the operand: the existing one, or a new one."""
     annotate_in_out_obs_sharing_op(node, quantization_config)
     annotate_single_in_share_out(node, quantization_config)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `QnnQuantizer` changes in a captured graph before it annotates it: calls that QNN has no operator for become
-those that it has, parts of a norm become the norm, and numbers become tensors, which get scales."""
+"""Rewrites captured graphs for `QnnQuantizer` before the annotation: calls that QNN lacks are decomposed, the parts of
+a norm become the norm, and numbers become tensors, which get scales."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def transform_for_annotation(model: GraphModule) -> GraphModule:
 
 
 def _scaled(operator: Any) -> Callable[..., Tensor]:
-    """A sum or difference whose second operand has a factor."""
+    """add or sub with an alpha for the second operand."""
 
     def compute(first: Tensor, second: Any, alpha: float = 1) -> Tensor:
         result: Tensor = operator(first, second * alpha)
@@ -64,7 +64,7 @@ _DECOMPOSED: dict[Any, Callable[..., Tensor]] = {
     _aten.add.Tensor: _scaled(torch.add),
     _aten.sub.Tensor: _scaled(torch.sub),
 }
-"""Calls that become others, by what computes them."""
+"""For each operator that is decomposed, the function that computes it with others."""
 
 
 def _times(x: Tensor, factor: float) -> Tensor:
@@ -155,13 +155,13 @@ _WITH_TENSOR = {
     )
     for name in names.split()
 }
-"""Operators with a number, and those with a tensor in its place."""
+"""Overloads with a number operand, and the overloads with a tensor instead."""
 
 _LEAKY = (_aten.leaky_relu.default, _aten.leaky_relu_.default)
 
 
 def _lift_numbers(node: Node) -> None:
-    """Makes the numbers tensors in whose places the schema has tensors, or has them in another overload."""
+    """Turns number arguments into tensors if the schema, or another overload of the operator, has tensors there."""
     if node.target in _LEAKY:
         slope = node.args[1] if len(node.args) > 1 else 0.01
         node.target, node.args = _aten.prelu.default, (node.args[0], _constant(node, [slope]))

@@ -27,7 +27,7 @@ class _Builder:
         return self.size
 
     def align(self, width: int, following: int = 0) -> None:
-        """Fills up with zeros, so that what comes after `following` more bytes is aligned."""
+        """Pads with zeros, so that the data after `following` more bytes are aligned."""
         self.alignment = max(self.alignment, width)
         self.push(bytes(-(self.size + following) % width))
 
@@ -37,7 +37,7 @@ class _Builder:
         return self.push(data)
 
     def reference(self, position: int) -> int:
-        """Refers to an object from here."""
+        """Appends the offset of an object, relative to the new position."""
         self.align(4)
         return self.number("I", self.size + 4 - position)
 

@@ -95,7 +95,7 @@ _LPAIS = {"SM8850": LpaiHardwareVersion.V6, "SAR2230P": LpaiHardwareVersion.V6}
 
 
 def soc_info(chip: QcomChipset) -> SocInfo:
-    """What is known of a chip. Raises ValueError for `UNKNOWN_SM`."""
+    """The properties of a chip. Raises ValueError for `UNKNOWN_SM`."""
     if chip.name not in _HTPS:
         raise ValueError(f"there is no chip {chip.name} of Qualcomm; expected one of {', '.join(sorted(_HTPS))}")
     generation, megabytes = _HTPS[chip.name]
@@ -114,7 +114,7 @@ class QnnExecuTorchGpuPerformanceMode(IntEnum):
 
 @unique
 class QnnExecuTorchGpuPrecision(IntEnum):
-    """In what the GPU computes: hybrid stores float16 and computes float32."""
+    """The precision of the GPU: hybrid stores float16 and computes float32."""
 
     kGpuPrecisionFp32 = 0
     kGpuPrecisionFp16 = 1
@@ -151,7 +151,7 @@ class QnnExecuTorchHtpPerformanceMode(IntEnum):
 
 @unique
 class QnnExecuTorchHtpPrecision(IntEnum):
-    """In what the HTP computes what is not quantised."""
+    """The precision of the HTP for values that are not quantised."""
 
     kHtpQuantized = 0
     kHtpFp16 = 1
@@ -206,7 +206,7 @@ class QnnExecuTorchLpaiClientPerf(IntEnum):
 
 @unique
 class QnnExecuTorchLpaiCoreAffinity(IntEnum):
-    """Whether the chosen cores are a wish or a must."""
+    """Whether the chosen cores are preferred or required."""
 
     kUndefined = 0
     kSoft = 1
@@ -236,7 +236,7 @@ class QnnExecuTorchLpaiBackendOptions:
 
 @unique
 class QnnExecuTorchLogLevel(IntEnum):
-    """What the runtime and Qualcomm's library log."""
+    """The log level of the runtime and of Qualcomm's library."""
 
     kLogOff = 0
     kLogLevelError = 1
@@ -248,7 +248,7 @@ class QnnExecuTorchLogLevel(IntEnum):
 
 @unique
 class QnnExecuTorchProfileLevel(IntEnum):
-    """What is measured while a program runs."""
+    """The measurements while a program runs."""
 
     kProfileOff = 0
     kProfileBasic = 1

@@ -43,7 +43,7 @@ def generate_htp_compiler_spec(
     Args:
         use_fp16: Floats are computed as float16. False for quantised models.
         use_dlbc: Inputs are compressed on their way to the HTP.
-        use_multi_contexts: Several contexts of a program share one memory for what does not fit on the chip.
+        use_multi_contexts: Several contexts of a program share one buffer for data that do not fit on the chip.
         use_weight_sharing: Methods share weights.
         use_slc_allocator: The system's cache is used, on chips that can do so.
         htp_performance_mode: How much power the HTP takes while the program runs.
@@ -69,7 +69,7 @@ def generate_gpu_compiler_spec(
     """The options of the GPU.
 
     Args:
-        precision: In what it stores and computes floats.
+        precision: The precision in which it stores and computes floats.
         use_memory_optimizations: Intermediate results share memory.
         use_node_optimizations: Operators are fused.
         use_queue_recording: Commands are recorded once.
@@ -99,7 +99,7 @@ def generate_lpai_compiler_spec(
         fps: How often a result is needed, in Hz.
         ftrt_ratio: The clock, in tenths of the base clock.
         client_perf_type: Whether a missed deadline is an error.
-        affinity: Whether the chosen cores are a wish or a must.
+        affinity: Whether the chosen cores are preferred or required.
         core_selection: A bit for each core; 0 for any.
         target_env: Where the program runs.
     """
@@ -137,7 +137,7 @@ def generate_qnn_executorch_compiler_spec(
         saver: Qualcomm's library writes the calls that it gets, and compiles nothing.
         online_prepare: The graph is composed on the device.
         dump_intermediate_outputs: All intermediate results are outputs.
-        profile_level: 2 measures operators, 3 writes a trace; 1 is as 0.
+        profile_level: 2 measures operators, 3 writes a trace; 0 and 1 measure nothing.
         shared_buffer: Inputs and outputs are in memory that the processor shares.
         is_from_context_binary: The graph comes from a context binary.
         op_package_options: Libraries of custom operators.

@@ -27,12 +27,12 @@ Specs = Sequence[CompileSpec]
 
 
 def qnn_edge_config() -> EdgeCompileConfig:
-    """How modules are made edge programs."""
+    """The configuration for lowering modules to the edge dialect."""
     return EdgeCompileConfig(_check_ir_validity=False)
 
 
 def get_decomp_table(passes_job: Mapping[Any, Any] | None = None) -> dict[Any, Callable[..., Any]]:
-    """The decompositions of ATen without those of operators that QNN has. Raises ValueError for `passes_job`."""
+    """ATen's decompositions, except for operators that QNN has. Raises ValueError for `passes_job`."""
     _refuse(passes_job=passes_job)
     table: dict[Any, Callable[..., Any]] = core_aten_decompositions()
     remove_decompositions(table, get_skip_decomp_table())
@@ -43,8 +43,8 @@ def _refuse(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(
-                f"{name} is given, and QNN's passes of ExecuTorch are not here: leave it None, and give passes of your "
-                f"own to to_edge_transform_and_lower of sdk.exir"
+                f"{name} is given, but this package does not have ExecuTorch's passes for QNN: leave it None, and pass "
+                f"other passes to to_edge_transform_and_lower of sdk.exir"
             )
 
 
@@ -72,21 +72,21 @@ def to_edge_transform_and_lower_to_qnn(
     """Captures a module and delegates it to QNN.
 
     Args:
-        module: In evaluation mode; several by the names of their methods.
-        inputs: Its example inputs, or those of each method.
-        compiler_specs: From `generate_qnn_executorch_compiler_spec`, for all methods or for each.
+        module: The module in evaluation mode, or a dict of modules by the names of their methods.
+        inputs: The example inputs, or a dict of them by method.
+        compiler_specs: From `generate_qnn_executorch_compiler_spec`, for all methods or a dict by method.
         constant_methods: Methods that return a fixed value.
-        dynamic_shapes: Those of `torch.export`. QNN's programs have fixed shapes, so that what they change stays on
+        dynamic_shapes: As for `torch.export`. QNN's programs have fixed shapes, so calls with dynamic shapes stay on
             kernels.
-        dep_table: None: ExecuTorch's passes are not here.
-        passes_job: None.
+            dep_table: Must be None, because this package does not have ExecuTorch's passes.
+            passes_job: Must be None.
         skip_node_id_set: Names of nodes that stay on kernels.
         skip_node_op_set: Operators that stay on kernels.
-        skip_mutable_buffer: Changes nothing: state stays with the program.
+        skip_mutable_buffer: Has no effect: state stays with the program.
         generate_etrecord: Whether the programs are kept for debugging tools.
-        convert_linear_to_conv2d: Linear layers become convolutions, which some HTPs compute faster. Not of graphs.
+        convert_linear_to_conv2d: Linear layers become convolutions, which some HTPs compute faster. Needs a module.
 
-    Raises ValueError for arguments that are not here, and for `dump_intermediate_outputs` with several methods.
+    Raises ValueError for unsupported arguments, and for `dump_intermediate_outputs` with several methods.
     """
     _refuse(dep_table=dep_table, passes_job=passes_job)
     modules = module if isinstance(module, dict) else {"forward": module}
@@ -127,7 +127,7 @@ def capture_program(
 
 
 class _Convolution(nn.Module):
-    """A linear layer as a convolution of pixels."""
+    """A linear layer as a convolution with a 1x1 kernel."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -164,8 +164,8 @@ def _with_convolutions(module: nn.Module) -> nn.Module:
 
 
 def dump_context_from_pte(pte_path: str | Path) -> list[str]:
-    """Writes the context binary of each delegate of QNN in a program beside it, as `METHOD_INDEX.bin`; payloads of
-    other kinds as they are, as `METHOD_INDEX.dlc`. Returns the names of the files.
+    """Writes the context binary of each QNN delegate to `METHOD_INDEX.bin` in the program's folder. Other payloads are
+    written unchanged to `METHOD_INDEX.dlc`. Returns the names of the files.
 
     Raises ValueError for a program, or a payload, that is damaged.
     """

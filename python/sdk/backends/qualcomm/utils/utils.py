@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What users of QNN call: compile specs, and functions that lower a module."""
+"""The public functions for QNN: compile specs, and functions that lower a module."""
 
 from __future__ import annotations
 
@@ -95,5 +95,5 @@ __all__ = [
 
 
 def get_qnn_context_binary_alignment() -> int:
-    """Where context binaries begin in payloads, in bytes."""
+    """The offset of context binaries in payloads, in bytes."""
     return ALIGNMENT

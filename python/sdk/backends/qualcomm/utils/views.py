@@ -44,9 +44,9 @@ def show_nn_module_stack_for_quant_recipe(gm: GraphModule, supported_ops: Collec
 
 
 def rewrite_prepared_observer(graph_module: GraphModule, name_obs_dict: Mapping[str, torch.nn.Module]) -> None:
-    """Replaces observers of a prepared model, and all that are the same object, by their names.
+    """Replaces observers of a prepared model by name, also where the same object has other names.
 
-    Raises ValueError for a name that is not there.
+    Raises ValueError for a name that the model does not have.
     """
     names: dict[torch.nn.Module, list[str]] = {}
     for name, module in graph_module.named_modules(remove_duplicate=False):

@@ -36,7 +36,7 @@ class EnnPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
-        compile_specs: That of `gen_samsung_backend_compile_spec`; by default for the chip E9955.
+        compile_specs: The result of `gen_samsung_backend_compile_spec`; by default for the chip E9955.
 
     Raises ValueError if the compile specs name no chip.
     """

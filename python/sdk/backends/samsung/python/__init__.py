@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The place of the modules `PyEnnWrapperAdaptor` and `PyGraphWrapperAdaptor`, which are compiled with Samsung's SDK
-(backends/samsung/setup.md) and are part of no package."""
+"""The package for the modules `PyEnnWrapperAdaptor` and `PyGraphWrapperAdaptor`. Users compile them with Samsung's SDK
+(backends/samsung/setup.md); no distribution contains them."""

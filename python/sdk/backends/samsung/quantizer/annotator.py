@@ -2,8 +2,8 @@
 """Annotates captured graphs for Samsung. An annotation says which scale each operand and the result of a call have:
 their own, or a *shared* one, where the NPU gives the operator one scale for all.
 
-Operators that only move or select elements share the scale of their operand; sums and products of two tensors share
-one scale with their operands, except sums that read another sum.
+Operators that only move or select elements share the scale of their operand; additions and multiplications of two
+tensors share one scale with their operands, except additions that read the result of another one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ACTIVATIONS = (
     _aten.relu.default, _aten.relu_.default, _aten.relu6.default, _aten.relu6_.default, _aten.hardtanh.default,
     _aten.hardtanh_.default,
 )  # fmt: skip
-"""Fused into the convolution or linear layer before them, if they limit from 0 on."""
+"""Fused into the convolution or linear layer before them, if their lower limit is 0."""
 
 
 def register_annotator(ops: Iterable[Any]) -> Callable[[Annotator], Annotator]:
@@ -65,7 +65,7 @@ def annotate_placeholder(node: Node, quant_config: QuantizationConfig) -> None:
 
 
 def _annotate_fused_activation(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates a layer and the activation function after it, between which nothing is quantised."""
+    """Annotates a layer and the activation function after it. The result of the layer itself is not quantised."""
     if node.op != "call_function" or node.target not in _ACTIVATIONS:
         return
     if node.target in (_aten.hardtanh.default, _aten.hardtanh_.default) and (len(node.args) < 3 or node.args[1] != 0):
@@ -108,8 +108,8 @@ def annotate_2in1out_with_shared_scale(node: Node, quant_config: QuantizationCon
 
 @register_annotator(ADD_OPS)
 def annotate_add_ops_with_shared_scale(node: Node, quant_config: QuantizationConfig) -> None:
-    """Like other arithmetic, except that a sum which reads another sum has a separate scale, because chains of sums
-    grow."""
+    """Like other arithmetic, except that an addition that reads another one's result has a separate scale, because the
+    range grows with each addition."""
     operands = [each for each in node.args[:2] if isinstance(each, Node)]
     if len(operands) == 2 and any(each.target in (*ADD_OPS, _aten.dropout.default) for each in operands):
         annotate_2in1out(node, quant_config)
@@ -150,8 +150,8 @@ def annotate_1in1out_with_shared_scale(node: Node, quant_config: QuantizationCon
 
 @register_annotator([_aten.softmax.int, _aten._softmax.default, _aten._safe_softmax.default, _aten.log_softmax.int])
 def annotate_1in1out_with_shared_scale_for_softmax(node: Node, quant_config: QuantizationConfig) -> None:
-    """A softmax keeps a scale that its operand has. A sum that it reads stays float: the mask that attention adds has
-    infinite elements."""
+    """A softmax keeps the existing scale of its operand. An addition before it stays float, because attention adds a
+    mask with infinite elements."""
     source = node.args[0]
     if not isinstance(source, Node) or not _is_float(source):
         return
@@ -187,7 +187,7 @@ def annotate_unbind(node: Node, quant_config: QuantizationConfig) -> None:
 
 @register_annotator(_AFFINE)
 def annotate_conv2d(node: Node, quant_config: QuantizationConfig) -> None:
-    """A convolution or a linear layer: the input keeps a scale that it has."""
+    """A convolution or a linear layer, whose input keeps an existing scale."""
     if not _is_float(node.args[1]):
         return
     operands = _weighted(node, quant_config)
@@ -269,7 +269,7 @@ def _weighted(node: Node, quant_config: QuantizationConfig) -> dict[Any, Any]:
 
 
 def _share(node: Node, operands: Iterable[Any], quant_config: QuantizationConfig) -> None:
-    """Gives operands and the result one scale: if there is only one operand, the one that it has."""
+    """Gives the operands and the result one scale. A single operand keeps an existing scale."""
     first, *others = operands
     shared = SharedQuantizationSpec((first, node))
     origin = None if others else _origin(first)

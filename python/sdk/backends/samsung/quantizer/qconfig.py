@@ -51,7 +51,7 @@ def precision_of(given: Precision | str | int) -> Precision:
 def get_quant_config(precision: Precision, is_per_channel: bool = False, is_qat: bool = False) -> QuantizationConfig:
     """The configuration of a precision: weights are symmetric if each output channel has a scale.
 
-    Raises ValueError for what is not a precision.
+    Raises ValueError for an unknown precision.
     """
     precision_of(precision)
     return get_a8w8_enn_quant_config(is_per_channel, is_qat, wei_symmetric=is_per_channel)

@@ -38,14 +38,14 @@ class EnnQuantizer(BackendQuantizer):
         self.custom_quant_annotations: Sequence[Callable[[GraphModule], Any]] = []
 
     def setup_precision(self, quant_dtype: Precision | str) -> None:
-        """Sets the widths of activations and weights. Raises ValueError for what is not a precision."""
+        """Sets the widths of activations and weights. Raises ValueError for an unknown precision."""
         self._precision = precision_of(quant_dtype)
 
     def setup_quant_params(
         self, quant_dtype: Precision | str, is_per_channel: bool = True, is_qat: bool = False
     ) -> None:
         """Sets the precision, by value or by name, whether each output channel of a weight has a scale, and whether the
-        model is quantised in training. Raises ValueError for what is not a precision."""
+        model is quantised in training. Raises ValueError for an unknown precision."""
         self.setup_precision(quant_dtype)
         self._is_per_channel, self._is_qat = is_per_channel, is_qat
 

@@ -38,7 +38,7 @@ class EnnExecuTorchOptions:
     """The options.
 
     Attributes:
-        chipset: For which the program is.
+        chipset: The chip for which the program is compiled.
     """
 
     chipset: SamsungChipset = SamsungChipset.UNDEFINED_CHIP_V
@@ -47,8 +47,8 @@ class EnnExecuTorchOptions:
 def gen_samsung_backend_compile_spec_core(options: EnnExecuTorchOptions) -> CompileSpec:
     """The compile spec of options."""
     chip = int(options.chipset)
-    # A field with the default value, 0, is not stored. Offsets count from where they are; the vtable, whose size and
-    # whose table's size come first, is before the table.
+    # A field with the default value 0 is not stored. An offset is relative to its own position. The vtable precedes the
+    # table, and begins with its own size and the table's.
     if chip:
         data = struct.pack("<I4s2x3HIi", 16, _IDENTIFIER, 6, 8, 4, 6, chip)
     else:

@@ -31,7 +31,7 @@ class EnnGraph:
     """A graph under construction. Needs the module that is compiled with Samsung's SDK.
 
     Attributes:
-        version: Of the format.
+        version: The version of the format.
         graph: The object of the SDK.
         inputs: The ids of the tensors that the caller gives.
         outputs: The ids of the tensors that the caller gets.
@@ -60,13 +60,13 @@ class EnnGraph:
         """Adds a call of an operator.
 
         Args:
-            name: Of the call.
-            type: Of the operator.
-            input_ids: Of its operands.
-            output_ids: Of its results.
-            params: Numbers, texts, or lists of numbers.
+            name: The name of the call.
+            type: The type of the operator.
+            input_ids: The ids of its operands.
+            output_ids: The ids of its results.
+            params: The parameters: numbers, strings, or lists of numbers.
 
-        Raises TypeError for another parameter.
+        Raises TypeError for a parameter of another type.
         """
         call = self._adaptor.PyEnnOpWrapper(name, type, list(input_ids), list(output_ids))
         for key, value in (params or {}).items():
@@ -94,12 +94,12 @@ class EnnGraph:
         """Adds a tensor and returns its id.
 
         Args:
-            name: Of the tensor.
+            name: The name of the tensor.
             shape: Its sizes.
             data_type: One of the values of `DTYPES`, if it is not quantised.
             tensor_type: "INPUT", "OUTPUT", "CONSTANT" or "FEATUREMAP".
             data: The elements of a constant. Floats are quantised if the tensor is.
-            quant_param: If it is quantised, `scales`, `zero_points`, `quant_dtype`, and `axis` if there are several.
+            quant_param: If it is quantised, `scales`, `zero_points`, `quant_dtype`, and `axis` for several scales.
         """
         if quant_param is not None:
             data_type = DTYPES[quant_param["quant_dtype"]]

@@ -15,7 +15,7 @@ from sdk.backends.samsung.serialization.enn_graph_schema import DTYPES, QUANTIZE
 from sdk.backends.samsung.serialization.enn_operators import FORMS, SAYS_DTYPE, Form, Given, convolution, expansion
 
 _FLOAT = {"quant_dtype": torch.float32, "scales": [1.0], "zero_points": [0]}
-"""The quantisation parameters of a float tensor beside a QUANTIZE or DEQUANTIZE."""
+"""The quantisation parameters of a float tensor that a QUANTIZE reads or a DEQUANTIZE writes."""
 
 _ACTIVATIONS = {(0.0, None): "RELU", (0.0, 6.0): "RELU6"}
 """The activation functions that a convolution can include, by their limits."""
@@ -141,7 +141,7 @@ class _Writer:
         argument = call.args[index] if index < len(call.args) else None
         if isinstance(argument, Ref):
             return self._operand(call, argument)
-        # A normalisation without weight or bias.
+        # A normalisation without weight or bias gets constants.
         norms = {"aten.native_layer_norm.default": 2, "aten._native_batch_norm_legit_no_training.default": 1}
         if call.name not in norms:
             return None
@@ -261,7 +261,7 @@ class _Writer:
         self._op("RESHAPE", [self._id(wide[2])], self._id(call.results[0]), {"new_shape": list(result.shape)})
 
     def _append(self, value: Value) -> int:
-        """Adds a value to the graph, whose copy replaces it. Returns the value's id."""
+        """Adds a value to a copy of the graph, which replaces the graph. Returns the value's position."""
         self._graph = replace(self._graph, values=[*self._graph.values, value])
         return len(self._graph.values) - 1
 

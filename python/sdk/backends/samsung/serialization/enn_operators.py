@@ -19,8 +19,8 @@ class Given:
     """A call's arguments.
 
     Attributes:
-        args: In the order of the operator's schema in ATen.
-        shapes: Those of the operands, by the argument.
+        args: The arguments, in the order of the operator's schema in ATen.
+        shapes: The shapes of the operands, by argument.
         result: The shape of the result.
         dtype: The dtype of the result.
     """
@@ -37,8 +37,8 @@ class Form:
 
     Attributes:
         type: The operator's type.
-        operands: Which arguments are operands; one that is None is left out.
-        params: Makes the parameters.
+        operands: The indices of the arguments that are operands. Arguments that are None are left out.
+        params: A function that makes the parameters.
     """
 
     type: str

@@ -42,10 +42,10 @@ def quantize_module(
     """A module with quantise and dequantise calls.
 
     Args:
-        module: In evaluation mode.
+        module: The module, in evaluation mode.
         inputs: Its example inputs.
         calibration_dataset: Inputs that are like those of the application.
-        precision: Of activations and weights.
+        precision: The precision of activations and weights.
         is_per_channel: Whether each output channel of a weight has a scale.
         is_qat: Whether the fake quantisers of training find the ranges.
     """
@@ -70,7 +70,7 @@ def to_edge_transform_and_lower_to_enn(
     """Captures a module and delegates it to Samsung.
 
     Args:
-        module: In evaluation mode.
+        module: The module, in evaluation mode.
         inputs: Its example inputs.
         custom_pass_config: Passes over the edge program, after those of `get_enn_pass_list`.
         compile_specs: As for `EnnPartitioner`.

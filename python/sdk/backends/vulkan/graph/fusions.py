@@ -28,7 +28,7 @@ _CASTS = ("aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default")
 
 @rule("aten.relu.default", "aten.hardtanh.default")
 def _clamp(lowering: Lowering, node: Node) -> Value | None:
-    """A convolution clamps its result itself."""
+    """Fuses a clamp into the convolution before it."""
     source = node.args[0]
     convolution = _convolution_of(source)
     if convolution is None or not _only_reader(convolution, source, node):
@@ -43,7 +43,7 @@ def _clamp(lowering: Lowering, node: Node) -> Value | None:
 
 @rule(_BATCH_NORM)
 def _batch_norm(lowering: Lowering, node: Node) -> Value | None:
-    """A batch norm after a convolution is part of its weights."""
+    """Folds a batch norm into the weights of the convolution before it."""
     convolution = node.args[0]
     if called_operator(convolution) != _CONVOLUTION or not folds(lowering.program, node):
         return None
@@ -55,7 +55,7 @@ def _batch_norm(lowering: Lowering, node: Node) -> Value | None:
 
 
 def folds(program: ExportedProgram, norm: Node) -> bool:
-    """Whether a batch norm can be part of the weights of the convolution that it reads."""
+    """Whether a batch norm can be folded into the weights of the convolution that it reads."""
     convolution = norm.args[0]
     if called_operator(convolution) != _CONVOLUTION:
         return False
@@ -66,7 +66,7 @@ def folds(program: ExportedProgram, norm: Node) -> bool:
 
 
 def value_of_first(node: Node) -> torch.Tensor:
-    """The (fake) first result of a node with several."""
+    """The fake tensor of the first of several results."""
     first = node.meta["val"][0]
     assert isinstance(first, torch.Tensor)
     return first
@@ -84,7 +84,7 @@ def _only_reader(convolution: Node, source: Any, reader: Node) -> bool:
 
 
 def _convolution_arguments(lowering: Lowering, convolution: Node, source: Any) -> list[Any]:
-    """The arguments of a convolution, with the batch norm through which `source` reads it in its weights."""
+    """The arguments of a convolution. If `source` is a batch norm of its result, its weights include the norm."""
     arguments = bound_arguments(convolution)
     norm = source.args[0] if called_operator(source) == "getitem" else source
     if called_operator(norm) == _BATCH_NORM and folds(lowering.program, norm):
@@ -117,7 +117,7 @@ def _folded(
 
 @rule("aten.addmm.default", "aten.mm.default")
 def _linear(lowering: Lowering, node: Node) -> Value | None:
-    """A product with a transposed constant is a linear layer."""
+    """Lowers a matrix multiplication by a transposed constant to a linear layer."""
     is_addmm = called_operator(node) == "aten.addmm.default"
     bias, x, weight = node.args[:3] if is_addmm else (None, *node.args[:2])
     original = untransposed(lowering.program, weight)
@@ -133,7 +133,7 @@ def _linear(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.linear.default")
 def _whole_linear(lowering: Lowering, node: Node) -> Value | None:
-    """A linear layer whose weights are computed is a matrix multiplication."""
+    """Lowers a linear layer with computed weights to a matrix multiplication."""
     x, weight, bias = (*node.args, None)[:3]
     quantized = quantized_linear(lowering, node, x, weight, bias)
     if quantized is not None:
@@ -280,7 +280,7 @@ def _attention(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("llama.custom_sdpa.default")
 def _cached_attention(lowering: Lowering, node: Node) -> Value | None:
-    """A bool mask becomes numbers that are added to the scores."""
+    """Converts a bool mask to numbers that are added to the scores."""
     arguments = bound_arguments(node)
     if arguments[4] is None:
         return None
@@ -289,7 +289,7 @@ def _cached_attention(lowering: Lowering, node: Node) -> Value | None:
 
 
 def attention_refusal(node: Node, program: ExportedProgram) -> str | None:
-    """Why attention is not written as matrix multiplications."""
+    """Why attention cannot be lowered to matrix multiplications; None if it can."""
     query, key, value, mask, dropout, is_causal, _, grouped = bound_arguments(node)
     shapes = [shape_of(operand) for operand in (query, key, value)]
     dtypes = {tensor_of(operand).dtype for operand in (query, key, value)}

@@ -23,7 +23,7 @@ class Tensor:
         dtype: The type in the program.
         shape: The largest sizes.
         constant: The values of a constant.
-        repr: How the GPU holds it; None for constants.
+        repr: Its representation on the GPU; None for constants.
         memory: Tensors with the same number share memory.
         is_state: Whether calls change it in place; `constant` has its first values.
         is_exact: Whether float32 stays float32 with `force_fp16`: scales of quantised tensors.
@@ -47,7 +47,7 @@ class Symbol:
     """An integer that is known when the program runs.
 
     Attributes:
-        largest: Of an input of the delegate: its value while the program is loaded, for the largest shapes.
+        largest: For an input of the delegate, the largest value. It is assumed while the program is loaded.
     """
 
     largest: int = 0
@@ -65,9 +65,9 @@ class Call:
         args: Values, numbers, text, None, and lists of those, in the order of the operator's schema.
         result: The result; a list for operators with several.
         nodes: The nodes of the exported program that the call computes.
-        inputs: For each argument, the representations that it may have; None where it is not a tensor of the GPU. The
-            first argument that is one decides the representation of others where `joint`.
-        outputs: Likewise for results.
+        inputs: For each argument, the representations that it may have; None if it is not a tensor of the GPU. With
+            `joint`, the first tensor's representation applies to the others.
+        outputs: The same for results.
         joint: Whether all operands and the first result have the same representation.
         tied: Whether the first result has the representation of the first operand.
     """

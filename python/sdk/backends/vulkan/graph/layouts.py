@@ -39,7 +39,7 @@ class _Readers:
 
 
 def allowed_storage(reprs: Reprs, options: Options) -> Reprs:
-    """The representations that the runtime takes where the original takes `reprs`: contiguous buffers too."""
+    """The representations that this runtime takes if ExecuTorch takes `reprs`: contiguous buffers in addition."""
     return reprs if options.compat else reprs | {_ANYWHERE}
 
 
@@ -88,7 +88,7 @@ class _Solver:
             if tensor.constant is not None or tensor.repr in wanted:
                 return tensor
             target = next((r for r in sorted(wanted) if (tensor, r) in copies), None)
-            if target is None or tensor.is_state:  # which may have changed since the last copy
+            if target is None or tensor.is_state:  # state may have changed since the last copy
                 target = min(wanted, key=self._rank)
                 copy = copies[tensor, target] = Tensor(tensor.dtype, tensor.shape, repr=target)
                 calls.append(Call("aten.clone.default", [tensor, None], copy, features=get_op_features("aten.clone")))
@@ -167,8 +167,8 @@ class _Solver:
         return (repr.storage_type != preferred.storage_type, repr.memory_layout != preferred.memory_layout, repr)
 
     def _cost_with(self, changed: dict[_Choice, TensorRepr]) -> tuple[int, int]:
-        """The cost of choices: the elements of the transitions around them, and how far they are from the preferred
-        ones."""
+        """The cost of choices: the number of elements that the transitions around them copy, and a penalty for
+        representations that are not preferred."""
         tensors = {tensor for choice in changed for tensor in (*choice.made, *choice.read)}
 
         def chosen(choice: _Choice) -> TensorRepr:
@@ -200,7 +200,7 @@ class _Solver:
         return best != before
 
     def _groups(self) -> list[list[_Choice]]:
-        """Returns, for each other representation, the connected choices with the current one that can change to it."""
+        """Returns groups of connected choices that could change to a common representation."""
         groups = []
         for target in sorted(frozenset().union(*(choice.allowed for choice in self.choices))):
             seen: set[_Choice] = set()

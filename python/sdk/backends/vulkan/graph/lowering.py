@@ -2,7 +2,7 @@
 """`lower`: calls of the runtime's operators for the exported program of a partition.
 
 Each operator of the program is a call of the operator of the same name, with the arguments in the order of its schema.
-Rules make other calls: of fusions, and of what the operator's conditions exclude but other calls compute.
+Rules make other calls, for fusions and for calls that this operator does not support but others can compute.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ class Lowering:
         return value
 
     def constant(self, tensor: torch.Tensor, is_exact: bool = False) -> Tensor:
-        """A constant that no node of the program has."""
+        """A new constant, which has no node in the program."""
         return Tensor(tensor.dtype, tuple(tensor.shape), tensor.detach(), is_exact=is_exact)
 
     def features(self, name: str) -> OpFeatures:
-        """The conditions of an operator."""
+        """The operator's conditions."""
         return get_op_features(name)
 
     def size_of(self, node: Node, dim: int) -> Symbol:
@@ -127,7 +127,7 @@ class Lowering:
         return self._sizes[key]
 
     def flattened(self, value: Tensor, of: tuple[torch.dtype, Sequence[Any]]) -> Tensor:
-        """A tensor of `of`'s dtype and shape as a batch of matrices."""
+        """A view of a value as a batch of matrices. `of` has the value's dtype and shape."""
         dtype, shape = of
         if len(shape) == 3:
             return value
@@ -153,7 +153,7 @@ class Lowering:
         storages: Storages | None = None,
     ) -> Any:
         """Adds a call and returns its value. `args` are nodes, values, numbers, text and lists of those. `result` is
-        the node, the fake tensor or the fake tensors of what is computed, or a pair of dtype and shape."""
+        the node, the fake tensor or the list of fake tensors of the result, or a pair of dtype and shape."""
         features = get_op_features(name)
         values = [self._argument(features, position, argument) for position, argument in enumerate(args)]
         found = result if isinstance(result, Tensor | Symbol) else self._new(result)
@@ -163,7 +163,7 @@ class Lowering:
                 tensor.is_exact = True
         call = Call(name, values, found, list(self._writing), features)
         if name in CHANGES_STATE:
-            storages = CONTIGUOUS_BUFFER, CONTIGUOUS_BUFFER  # a copy in another representation would be changed
+            storages = CONTIGUOUS_BUFFER, CONTIGUOUS_BUFFER  # the call must not change a mere copy
         if storages is None:
             storages = (
                 features.storages(self._writing[-1])
@@ -305,7 +305,7 @@ def bound_arguments(node: Node) -> list[Any]:
         else:
             value = node.kwargs.get(argument.name, argument.default_value)
         if isinstance(value, torch.dtype | torch.device | torch.layout | torch.memory_format):
-            value = None  # the result's dtype says as much
+            value = None  # the result's dtype has this information
         elif isinstance(value, int | float) and not isinstance(value, bool) and str(argument.type) == "float":
             value = float(value)
         found.append(value)

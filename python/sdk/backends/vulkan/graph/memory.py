@@ -30,12 +30,12 @@ class _Object:
 
 
 def plan(graph: GpuGraph, views_share: bool) -> int:
-    """Numbers the memory of each tensor but constants; returns the bytes of all memory at the largest shapes.
+    """Assigns a memory id to each tensor except constants. Returns the total bytes at the largest shapes.
 
     With `views_share`, a result that has the elements of its operand in the same order shares the operand's memory. The
     runtime recognises this and copies nothing. Otherwise a call's results share no memory with its operands. Buffers
-    and textures share none either, as their sizes in memory differ from device to device. Results keep their memory to
-    the end."""
+    and textures never share memory with each other, because their sizes differ from device to device. Outputs keep
+    their memory to the end."""
     last: dict[Tensor, int] = {}
     for index, call in enumerate(graph.calls):
         for tensor in tensors_of([*call.args, call.result]):
@@ -47,7 +47,7 @@ def plan(graph: GpuGraph, views_share: bool) -> int:
         _place(tensor, -1, last.get(tensor, -1), objects)
     for index, call in enumerate(graph.calls):
         if call.name == "et_vk.prepack.default" or call.name in CHANGES_STATE:
-            continue  # packed once, when the program is loaded; or a result that nothing reads
+            continue  # a constant that is packed when the program is loaded, or a result that nothing reads
         viewed = viewed_operand(call) if views_share else None
         if viewed is not None:
             (result,) = call.results()

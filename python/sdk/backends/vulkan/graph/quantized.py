@@ -75,18 +75,18 @@ def _weights_of(program: ExportedProgram, node: Any, axis: int = 0) -> _Weights 
 
 
 def _padded(tensor: torch.Tensor, multiple: int) -> torch.Tensor:
-    """Zeros are appended to the last dimension, up to a multiple."""
+    """Pads the last dimension with zeros to a multiple."""
     return F.pad(tensor, (0, -tensor.shape[-1] % multiple)).contiguous()
 
 
 def _nibbles(values: torch.Tensor, first_is_high: bool) -> torch.Tensor:
-    """Numbers from -8 to 7, two in a byte, each plus 8."""
+    """Packs numbers from -8 to 7 two per byte, with 8 added to each."""
     even, odd = (part.to(torch.uint8) for part in _padded(values + 8, 2).unflatten(-1, (-1, 2)).unbind(-1))
     return even << 4 | odd if first_is_high else odd << 4 | even
 
 
 def quantized_linear(lowering: Lowering, node: Node, x: Any, weight: Any, bias: Any) -> Value | None:
-    """A linear layer whose weights a node dequantises; None if they are not int8 or 4-bit ones in rows."""
+    """A linear layer whose weights a node dequantises; None unless they are int8, or 4-bit in rows."""
     program, compat = lowering.program, lowering.options.compat
     found = _weights_of(program, weight)
     biases = get_constant(program, bias)

@@ -74,7 +74,7 @@ def _view(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("dim_order_ops._to_dim_order_copy.default", "aten._to_copy.default")
 def _convert(lowering: Lowering, node: Node) -> Value | None:
-    """Conversions. The order of dimensions in memory is the runtime's business."""
+    """Lowers conversions of the dtype. Memory formats are ignored, because the runtime chooses the layout."""
     source = node.args[0]
     assert isinstance(source, Node)
     if tensor_of(source).dtype == tensor_of(node).dtype:
@@ -98,7 +98,7 @@ def converted(lowering: Lowering, tensor: Tensor, dtype: torch.dtype) -> Tensor:
 @rule("aten.div.Tensor_mode", "aten.pow.Tensor_Tensor", "aten.minimum.default", "aten.maximum.default")
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor")
 def _binary(lowering: Lowering, node: Node) -> Value | None:
-    """Operands of different types are converted to the type of the result, or of the comparison."""
+    """Converts operands of different types to the type of the result, or to the common type for comparisons."""
     name = called_operator(node)
     left, right = (lowering.tensor(argument) for argument in node.args[:2])
     if any(name == f"aten.{comparison}.Tensor" for comparison in _COMPARISONS):
@@ -112,7 +112,7 @@ def _binary(lowering: Lowering, node: Node) -> Value | None:
 
 @rule(*(f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), "aten.div.Scalar_mode")
 def _binary_with_number(lowering: Lowering, node: Node) -> Value | None:
-    """A number is a tensor without dimensions."""
+    """Turns a number operand into a tensor without dimensions."""
     name = called_operator(node).replace("Scalar", "Tensor")
     dtype = tensor_of(node).dtype
     arguments = bound_arguments(node)
@@ -134,7 +134,7 @@ def _where(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.cat.default")
 def _cat(lowering: Lowering, node: Node) -> Value | None:
-    """Empty parts contribute nothing."""
+    """Drops empty operands of concatenations."""
     parts = [part for part in node.args[0] if shape_of(part) != (0,)]
     tensors = [converted(lowering, lowering.tensor(part), tensor_of(node).dtype) for part in parts]
     if len(tensors) == 1:
@@ -163,15 +163,15 @@ def _permute(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.mean.dim", "aten.sum.dim_IntList", "aten.amax.default", "aten.amin.default")
 def _reduce(lowering: Lowering, node: Node) -> Value | None:
-    """Reductions of more than two dimensions are several; those that drop dimensions other than the last one keep
-    them, and a view drops them."""
+    """Splits a reduction over more than two dimensions into several. Only the last dimension is dropped directly; the
+    others keep size 1 until a view drops them."""
     name = called_operator(node)
     source = node.args[0]
     assert isinstance(source, Node)
     dims, shape = reduced_dims(node), list(shape_of(source))
     if not dims:
         return lowering.value(source)
-    tail = [None] if name in ("aten.mean.dim", "aten.sum.dim_IntList") else []  # the dtype
+    tail = [None] if name in ("aten.mean.dim", "aten.sum.dim_IntList") else []  # the argument dtype
     value = lowering.tensor(source)
     keep = keeps_dims(node) or dims != [len(shape) - 1]
     groups = _pairs(dims, len(shape))
@@ -214,7 +214,7 @@ def viewed(lowering: Lowering, value: Tensor, node: Node) -> Tensor:
     dynamic = [size for size in after if not isinstance(size, int)]
     target = [size if isinstance(size, int) else -1 for size in after]
     if len(dynamic) > 1:
-        # Dimensions of size 1 are dropped, by position.
+        # A view cannot have several unknown sizes, so squeeze drops the reduced dimensions.
         return lowering.call("aten.squeeze_copy.dims", [value, _dropped(node)], node)
     return lowering.call("aten.view_copy.default", [value, target], node)
 
@@ -225,7 +225,7 @@ def _dropped(node: Node) -> list[int]:
 
 
 def _pairs(dims: list[int], rank: int) -> list[list[int]]:
-    """The dimensions in groups of two, so that none has all three that a texture can pack."""
+    """Groups the dimensions in pairs, so that a texture can be packed along a dimension outside of each group."""
     return [dims[i : i + 2] for i in range(0, len(dims), 2)]
 
 

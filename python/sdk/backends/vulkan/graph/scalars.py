@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Elements of integer tensors that decide about shapes and positions, such as the position of the first token.
+"""Elements of integer tensors that determine shapes and positions, such as the position of the first token.
 
-The runtime reads them on the processor before anything runs on the GPU, so that they can come from inputs only. An
+The runtime reads them on the CPU before the GPU runs, so they can come from inputs only. An
 element that is computed from inputs, such as the first of `input_pos + arange(n)`, is computed with symbolic integers.
 """
 
@@ -48,7 +48,7 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Computed:
-    """`left` and `right` are expressions: integers, nodes of symbolic integers, reads and computed ones."""
+    """`left` and `right` are expressions: integers, nodes of symbolic integers, reads and results of expressions."""
 
     name: str
     left: Any

@@ -29,7 +29,7 @@ def _change_caches(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.index_put.default")
 def _write_rows(lowering: Lowering, node: Node) -> Value | None:
-    """A buffer is changed in place if nothing else reads its old elements."""
+    """Writes to a buffer in place if nothing else reads its old elements."""
     buffer, *rest = bound_arguments(node)
     state = lowering.changed_in_place(buffer, node)
     return None if state is None else lowering.change("aten.index_put_.default", state, rest)

@@ -46,7 +46,7 @@ class VulkanPartitioner(SupportPartitioner):
         operator_blocklist: Operators that are not delegated.
         operator_allowlist: The only operators that are delegated.
         nn_module_blocklist: Parts of the names of module classes whose operators are not delegated.
-        nn_module_allowlist: Parts of the names of the only module classes whose operators are.
+        nn_module_allowlist: Parts of the names of the only module classes whose operators are delegated.
     """
 
     prefix = "vulkan"
@@ -81,7 +81,7 @@ class VulkanPartitioner(SupportPartitioner):
         def is_taken(node: Node) -> bool:
             name = operator_name(node.target)
             if name in self.operator_blocklist:
-                return True  # else its parts would be delegated
+                return True  # otherwise its parts would be delegated
             if name == "aten.scaled_dot_product_attention.default":
                 return attention_refusal(node, ep) is None
             return get_op_features(name).check_dtypes(node) is None

@@ -32,10 +32,10 @@ def get_symmetric_quantization_config(
         weight_bits: 8 or 4.
         act_bits: 8.
         act_qmin, act_qmax: The range of activations as integers; by default all of `act_bits`.
-        weight_qmin, weight_qmax: Likewise of weights.
+        weight_qmin, weight_qmax: The range of weights as integers.
 
     Raises:
-        ValueError: A number of bits that the backend lacks.
+        ValueError: the backend does not have this number of bits.
     """
     if weight_bits not in (4, 8) or act_bits != 8:
         raise ValueError(f"weights have {weight_bits} bits and activations {act_bits}; expected 4 or 8, and 8")

@@ -29,8 +29,8 @@ _ALIGNMENT = 16
 
 
 class VkGraphBuilder:
-    """Gives ids to values and puts constants into named data, under a hash of their bytes, so that equal ones are
-    stored once in each place. `constants` are the keys and sizes of those, or None for empty ones."""
+    """Gives ids to values and puts constants into named data, under a hash of their bytes, so that equal constants are
+    stored once in each file. `constants` has the key and size of each, or None for an empty constant."""
 
     def __init__(self, options: Options, files: WeightFiles) -> None:
         self.options = options

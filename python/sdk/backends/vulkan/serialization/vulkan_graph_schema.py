@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The graph of a payload, as backends/vulkan/serialization/vulkan_graph.fbs declares it. Ids are positions in
-`VkGraph.values`. The order of the fields and the numbers of the enumerations are those of the original's format."""
+`VkGraph.values`. The order of the fields and the numbers of the enumerations are ExecuTorch's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class VkStorageType(IntEnum):
 
 
 class VkMemoryLayout(IntEnum):
-    """Along which dimension four elements are packed, and the blocks of int8 tensors."""
+    """The dimension along which four elements are packed, and the blocks of int8 tensors."""
 
     TENSOR_WIDTH_PACKED = 0
     TENSOR_HEIGHT_PACKED = 1

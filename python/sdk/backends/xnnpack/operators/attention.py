@@ -36,7 +36,7 @@ class AttentionConfig(XNNPartitionerConfig):
         tensors = [operand for operand in node.args[:3] if isinstance(operand, Node)]
         ranks = {rank_of(tensor) for tensor in tensors}
         if len(ranks) != 1 or not 2 <= min(ranks) <= MAX_RANK:
-            return f"its tensors have {sorted(ranks)} dimensions, and XNNPACK takes 2 to {MAX_RANK}, as many of each"
+            return f"its tensors have {sorted(ranks)} dimensions, and XNNPACK takes equal ranks from 2 to {MAX_RANK}"
         if any(tensor.meta["val"].dtype not in FLOATS for tensor in tensors):
             return "its tensors are neither float32 nor float16"
         mask = argument(node, 3)

@@ -27,7 +27,7 @@ def wants_nhwc(writer: SubgraphWriter, operands: list[Any]) -> bool:
 
 
 class UnaryConfig(XNNPartitionerConfig):
-    """Functions of one number."""
+    """Elementwise functions of one operand."""
 
     NODES_OF: ClassVar[dict[str, str]] = {
         "aten.abs.default": "Abs",
@@ -95,7 +95,7 @@ class PowerConfig(UnaryConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         exponent = argument(node, 1)
         if exponent in (0.5, -0.5) and is_half(node) and not _is_sum_of_squares(node.args[0]):
-            return f"the power {exponent} of -inf is not a NaN in float16, and XNNPACK's root of it is one"
+            return f"the power {exponent} of -inf is NaN in XNNPACK, but not in PyTorch's float16"
         if exponent in self.POWERS or exponent == 3:
             return None
         return f"the exponent is {exponent}, and XNNPACK takes 2, 3, 0.5 and -0.5"
@@ -178,7 +178,7 @@ class EluConfig(UnaryConfig):
 
 
 class BinaryConfig(XNNPartitionerConfig):
-    """Functions of two numbers, with broadcasting."""
+    """Elementwise functions of two operands, with broadcasting."""
 
     NODES_OF: ClassVar[dict[str, str]] = {
         "aten.div.Tensor": "Div",
@@ -233,7 +233,7 @@ class ProductConfig(BinaryConfig):
 
 
 class SumConfig(BinaryConfig):
-    """Sums and differences."""
+    """Addition and subtraction."""
 
     NODES_OF: ClassVar[dict[str, str]] = {
         "aten.add.Tensor": "Add",

@@ -153,7 +153,7 @@ class LinearConfig(WeightedConfig):
 
 
 class AddmmConfig(WeightedConfig):
-    """A linear layer with a bias, or a matrix multiplication followed by a sum."""
+    """A linear layer with a bias, or a matrix multiplication followed by an addition."""
 
     target_names = ("aten.addmm.default",)
     weights = (2,)
@@ -233,7 +233,7 @@ class MatmulConfig(WeightedConfig):
 
 
 def is_linear_in_floats(node: Node) -> bool:
-    """Whether a call is a linear layer or a product of two matrices, and not quantised."""
+    """Whether a call is a linear layer or a matrix multiplication, and not quantised."""
     config = _LAYERS.get(name_of(node))
     if config is None:
         return False

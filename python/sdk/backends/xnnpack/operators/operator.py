@@ -74,7 +74,7 @@ class XNNPartitionerConfig:
         ]
         if any(len(each) > 1 or each != sizes[0] for each in sizes):
             names = sorted(set().union(*sizes))
-            return f"{' and '.join(names)} depend{'s' if len(names) == 1 else ''} on data, as not all of its sizes do"
+            return f"its tensors must have the same one data-dependent size, or none; found {' and '.join(names)}"
         if not self.converts and len(floats := _floating_types(node)) > 1:
             return f"it mixes {' and '.join(sorted(floats))}"
         for position in self.weights:
@@ -99,7 +99,7 @@ class XNNPartitionerConfig:
         return None if self.keeps_scale else "XNNPACK has no such operator for integers"
 
     def needs_step(self, node: Node) -> bool:
-        """Whether the original's format cannot express a call, because it has bool or integer operands or is an
+        """Whether ExecuTorch's format cannot express a call, because it has bool or integer operands or is an
         operator that XNNPACK lacks."""
         tensors = (operand.meta["val"] for operand in (node, *node.all_input_nodes))
         return any(isinstance(tensor, torch.Tensor) and tensor.dtype not in FLOATS for tensor in tensors)
@@ -169,8 +169,8 @@ def refusal_of_tensor(
 
 
 def _sizes_that_depend_on_data(tensor: Node) -> set[str]:
-    """Sizes that depend on data. Their upper bounds may differ even if the sizes are equal, because only an assertion
-    may say so."""
+    """The sizes that depend on data. Equal sizes may have different upper bounds, if only an assertion makes them
+    equal."""
     sizes = getattr(tensor.meta.get("val"), "shape", ())
     return {str(size) for size in sizes if isinstance(size, torch.SymInt) and free_unbacked_symbols(size)}
 

@@ -41,7 +41,7 @@ class PoolConfig(XNNPartitionerConfig):
         writer.add(NODES[kind](top, right, bottom, left, *window, *strides, *dilations, source, result))
 
     def read_image(self, writer: SubgraphWriter, node: Node) -> int:
-        """The id of what XNNPACK's node pools."""
+        """The id of the value that XNNPACK's node pools."""
         return writer.read(node.args[0], True)
 
     def paddings_before(self, node: Node) -> tuple[int, int]:

@@ -106,7 +106,7 @@ class DynamicQuantConfig(_ConversionConfig):
         return None
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        """Applies before the exporter decomposes operators: torchao's operators are useful only for layers."""
+        """Refuses torchao's operators that no layer reads, so that the exporter decomposes them."""
         readers: list[Node] = [node]
         while readers:
             reader = readers.pop()

@@ -118,8 +118,8 @@ def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, size
 
 
 def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int) -> None:
-    """Writes every n-th element of a dimension from `start` on: the dimension is split in two, the second of which has
-    the size of the step, and then sliced."""
+    """Writes every n-th element of a dimension from `start` on. The dimension is split into two, n is the size of the
+    second one, and one index of the second one is selected."""
     assert isinstance(node.args[0], Node)
     step, before = argument(node, 4), list(node.args[0].meta["val"].shape)
     after = list(node.meta["val"].shape)
@@ -192,7 +192,7 @@ class SelectConfig(XNNPartitionerConfig):
 
 
 class SplitConfig(XNNPartitionerConfig):
-    """Parts of a dimension. Each part becomes a slice when it is read."""
+    """Splits of a dimension. Each part becomes a slice when a node reads it."""
 
     target_names = ("aten.split_with_sizes_copy.default",)
 
@@ -207,7 +207,7 @@ class SplitConfig(XNNPartitionerConfig):
 
 
 def write_part(writer: SubgraphWriter, node: Node, split: Node, part: int) -> None:
-    """Writes `node`, which is a part of what `split` splits."""
+    """Writes `node`, a part of the tensor that `split` splits."""
     source, lengths = split.args[0], split.args[1]
     assert isinstance(source, Node) and isinstance(lengths, (list, tuple))
     dim = argument(split, 2) % rank_of(source)

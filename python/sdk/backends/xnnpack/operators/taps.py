@@ -32,7 +32,7 @@ class Taps:
         results = (size + 2 * padding - dilation * (window - 1) - 1) // stride + 1
 
         def reads(tap: int) -> bool:
-            # The first row at or below the upper edge that this row of the window meets.
+            # The first position of the window at which this row is not in the padding above the image.
             offset = tap * dilation - padding
             place = max(0, -(offset // stride))
             return place < results and offset + place * stride < size
@@ -40,7 +40,7 @@ class Taps:
         taps = [tap for tap in range(window) if reads(tap)]
         if not taps:
             return Taps(0, window, padding, padding)
-        # A window that begins later needs less padding, and padding is not negative.
+        # Each row that is left out needs less padding, which must not become negative.
         first = min(taps[0], padding // dilation)
         last = max(taps[-1], window - 1 - padding // dilation)
         return Taps(first, last + 1, padding - first * dilation, padding - (window - 1 - last) * dilation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls that only move elements, as views: a step reads their source through strides instead."""
+"""Turns calls that only move elements into views: a step reads their source through strides instead."""
 
 from __future__ import annotations
 

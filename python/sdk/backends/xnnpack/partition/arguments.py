@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes arguments of delegates of the constants that XNNPACK reads whenever the model runs.
+"""Turns the constants that XNNPACK reads whenever the model runs into arguments of delegates.
 
-XNNPACK packs the weights of layers when it builds its graph, and reads other constants where they are. The runtimes of
-the original free the named data of a delegate once the graph is built: version 1.3 all of them, 1.4 and 1.5 those that
-some layer packs. Constants that are read later therefore belong to the program, which passes them, as in the original's
+XNNPACK packs the weights of layers when it builds its graph, and reads other constants in place. ExecuTorch's
+runtimes free the named data of a delegate once the graph is built: version 1.3 all of it, 1.4 and 1.5 the data that
+layers pack. Constants that are read later therefore belong to the program, which passes them, as in ExecuTorch's
 programs.
 """
 
@@ -39,15 +39,15 @@ def arguments_of(program: ExportedProgram) -> set[Node]:
 
 def pass_constants(program: ExportedProgram, configs: Mapping[str, XNNPartitionerConfig]) -> bool:
     """Gives calls of the operators of `configs` a separate constant for each operand that is known when the model is
-    compiled and that XNNPACK does not pack. What computed the operand is removed. Edits the graph of `program`, but not
-    those of branches and loop bodies.
+    compiled and that XNNPACK does not pack. The calls that computed the operand are removed. Edits the graph of
+    `program`, but not the graphs of branches and loop bodies.
 
     Returns:
         Whether it changed the graph.
     """
     before = len(program.graph.nodes)
     if "aten.convolution.default" in configs:
-        fold_affine(program)  # the backend would not know the numbers of an argument
+        fold_affine(program)  # before constants become arguments, whose values the backend does not know
     mode = fake_mode_of(program.graph_module)
     norms = _write_norms(program, mode, configs)
     reads = _constants_read(program, configs)
@@ -69,7 +69,7 @@ def pass_constants(program: ExportedProgram, configs: Mapping[str, XNNPartitione
 
 
 def _write_norms(program: ExportedProgram, mode: FakeTensorMode, configs: Mapping[str, XNNPartitionerConfig]) -> bool:
-    """Writes batch norms of vectors and lines as a product and a sum. Returns whether there are any."""
+    """Replaces batch norms without spatial dimensions, or with one, by mul and add. Returns whether there are any."""
     norms: list[tuple[Node, tuple[torch.Tensor, torch.Tensor]]] = []
     if not configs.keys() >= {_PRODUCT.__name__, _SUM.__name__}:
         return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Flattens the input of a layer before it is quantised dynamically.
 
-PyTorch decomposes a linear layer whose input has three dimensions or more into a view, a product of matrices and
-another view. The first view is then between the dequantize and the product, so a backend would compute the product in
+PyTorch decomposes a linear layer whose input has three dimensions or more into a view, a matrix multiplication
+and another view. The first view is then between the dequantize and the multiplication, so a backend would multiply
 floats.
 """
 
@@ -26,7 +26,7 @@ def quantize_flattened(program: ExportedProgram) -> bool:
     mode = fake_mode_of(program.graph_module)
     for module in kept_graphs(program.graph_module):
         for node in list(module.graph.nodes):
-            # torchao's operators have the sizes of blocks, and stand before layers that nothing decomposes.
+            # torchao's operators depend on the sizes of blocks, and the layers after them are not decomposed.
             if dynamic_source(node) is not None and name_of(node) != DEQUANTIZE_AFFINE:
                 changed = _move_views(module, node, mode) or changed
     return changed

@@ -43,8 +43,8 @@ def divide_by_operator(module: GraphModule, support: Support, refused: Refused) 
 
 
 def _conflicts(partitions: Sequence[Sequence[Node]], support: XnnpackSupport) -> list[tuple[Node, str]]:
-    """Nodes that cannot be in their part. Results of constants that several parts read are in none: one part would have
-    to run before the others, but may depend on their results."""
+    """Nodes that cannot be in their part. A result of constants that several parts read cannot be in any of them: this
+    part would have to run before the others, but may depend on their results."""
     part_of = {node: number for number, nodes in enumerate(partitions) for node in nodes}
     shared = [node for nodes in partitions for node in read_elsewhere(nodes) if support.reads_constants(node)]
     return [*support.without_own_weights(part_of, part_of), *((node, "several parts read it") for node in shared)]

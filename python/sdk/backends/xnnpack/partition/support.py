@@ -31,9 +31,9 @@ class XnnpackSupport(Support):
         program: The program.
         configs: The operators to delegate, by name.
         precisions: The precisions to delegate; None for all.
-        compat: The version of the original that runs the program; None if only this SDK does.
-        folds: Whether calls that depend only on constants are computed ahead of time. The original's format can store
-            the result as a constant. Partitioners for a subset of the operators do not do this.
+        compat: The version of ExecuTorch that runs the program; None if only this SDK does.
+        folds: Whether calls that depend only on constants are computed ahead of time. ExecuTorch's format can store
+        the result as a constant. Partitioners for a subset of the operators do not do this.
         lends_weights: Whether weights of linear layers in floats remain constants of the program.
     """
 
@@ -121,7 +121,7 @@ class XnnpackSupport(Support):
         return self._folds and is_foldable(self.program, node)
 
     def is_only_with_readers(self, node: Node) -> bool:
-        """Constants, integers, and tensors that are split by their users."""
+        """True for constants, integers, lists from splits, and steps of dynamic quantisation."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return name_of(node) == "aten.split_with_sizes_copy.default" or is_dynamic(node)
@@ -130,7 +130,7 @@ class XnnpackSupport(Support):
         return value.dtype == torch.int64 or self.reads_constants(node)
 
     def without_own_weights(self, nodes: Iterable[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
-        """Nodes whose weights are also used outside their partition, so that the delegate cannot own them."""
+        """Returns nodes whose weights are also used outside their partition, so that the delegate cannot own them."""
         for node in nodes:
             part = part_of[node]
             if any(quantizes_dynamically(o) and part_of.get(o) != part for o in node.all_input_nodes):

@@ -33,7 +33,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition
 
-COMPATIBLE = "1.4"  # the version of the original
+COMPATIBLE = "1.4"  # the version of ExecuTorch
 
 
 class XnnpackPartitioner(SupportPartitioner):
@@ -41,18 +41,18 @@ class XnnpackPartitioner(SupportPartitioner):
 
     Args:
         configs: The operators to delegate; by default all supported ones.
-        config_precisions: The precisions to delegate; by default all. FP32 stands for operators on floats, STATIC_QUANT
-            for int8 operators between dequantize and quantize, DYNAMIC_QUANT for layers with quantised weights and
+        config_precisions: The precisions to delegate; by default all. FP32 means operators on floats, STATIC_QUANT
+            int8 operators between dequantize and quantize, and DYNAMIC_QUANT layers with quantised weights and
             dynamically quantised inputs.
         per_op_mode: Whether each operator becomes a separate delegate.
         verbose: Whether the log says which nodes are delegated, and why others are not.
-        compat: "1.4" delegates only what the original of that version can run. Norms, attention and other operators
+        compat: "1.4" delegates only calls that ExecuTorch 1.4 can run. Norms, attention and other operators
             that XNNPACK lacks are then not delegated. By default they are, in a payload that only this SDK runs. A
-            payload without them has the original's format.
+            payload without them has ExecuTorch's format.
         force_non_static_weights_for_f32_linear: Whether weights and biases of linear layers in floats remain constants
             of the program, which passes them to the delegate, so that they can be replaced, shared or trained. Such
             layers are slower.
-        force_fp32_dynamic_linear: Has no effect, as in version 1.4 of the original.
+        force_fp32_dynamic_linear: Has no effect, as in ExecuTorch 1.4.
     """
 
     prefix = "xnnpack"
@@ -93,8 +93,8 @@ class XnnpackPartitioner(SupportPartitioner):
         self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, specs)
 
     def prepare(self, exported_program: ExportedProgram) -> bool:
-        """Changes what XNNPACK could not take: flattens the inputs of layers before they are quantised and, with
-        `compat`, makes arguments of the constants that XNNPACK reads when the model runs.
+        """Rewrites calls that XNNPACK could not take: flattens the inputs of layers before they are quantised and, with
+        `compat`, turns the constants that XNNPACK reads when the model runs into arguments.
 
         Raises:
             ValueError: int8 values have a scale or a zero point that XNNPACK does not support.

@@ -111,9 +111,9 @@ def _supported() -> list[OperatorConfig]:
 
 class XNNPACKQuantizer(BackendQuantizer):
     """Annotates the operators that XNNPACK computes in integers: convolutions, transposed convolutions, linear layers,
-    sums, products, concatenations and average pooling, with the ReLUs after them. Dynamic configurations apply to
+    add, mul, concatenations and average pooling, with the ReLUs after them. Dynamic configurations apply to
     linear layers and to convolutions with one group. The linear layers of LSTMs, GRUs and plain recurrent layers with
-    static sizes are always quantised dynamically, because an error of the state would be carried on; they are not
+    static sizes are always quantised dynamically, because errors of the state would accumulate; they are not
     quantised for training.
 
     The most specific setting applies: a module's name before its type, its type before an operator, an operator before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original's module of `QuantizationConfig`."""
+"""ExecuTorch's module of `QuantizationConfig`."""
 
 from __future__ import annotations
 

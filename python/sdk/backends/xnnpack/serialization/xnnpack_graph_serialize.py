@@ -41,8 +41,8 @@ class XNNHeader(PartsHeader):
 
 
 def serialize_xnnpack_binary(xnnpack_graph: XNNGraph, constant_data_bytes: bytearray) -> bytes:
-    """The payload of a graph and of its constants without names. The identifier is the original format's, unless the
-    graph has steps."""
+    """The payload of a graph and of its constants without names. The identifier is ExecuTorch's, unless the graph
+    has steps."""
     has_steps = any(isinstance(node.xnode_union, XNNStep) for node in xnnpack_graph.xnodes)
     identifier = IDENTIFIER_WITH_STEPS if has_steps else IDENTIFIER
     graph = padded(flatbuffer_of(GRAPH, xnnpack_graph, identifier))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Questions about quantising nodes."""
+"""Properties of quantising nodes."""
 
 from __future__ import annotations
 

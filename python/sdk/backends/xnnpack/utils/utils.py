@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Questions about nodes for code that uses this backend: constants, convolutions, activations."""
+"""Properties of nodes for code that uses this backend: constants, convolutions, activations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Converts the options of `CoreMLBackend` to compile specs and back. The bytes are those of the original."""
+"""Converts the options of `CoreMLBackend` to compile specs and back. ExecuTorch makes the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 
-class COMPILE_SPEC_KEYS(Enum):  # noqa: N801 -- the original's name
+class COMPILE_SPEC_KEYS(Enum):  # noqa: N801 -- ExecuTorch's name
     """The keys of compile specs."""
 
     COMPUTE_UNITS = "compute_units"
@@ -29,7 +29,7 @@ class COMPILE_SPEC_KEYS(Enum):  # noqa: N801 -- the original's name
     MULTIMETHOD_WEIGHT_SHARING_STRATEGY = "multimethod_weight_sharing_strategy"
 
 
-class MULTIMETHOD_WEIGHT_SHARING_STRATEGY(Enum):  # noqa: N801 -- the original's name
+class MULTIMETHOD_WEIGHT_SHARING_STRATEGY(Enum):  # noqa: N801 -- ExecuTorch's name
     """Whether methods share weights: not at all, or partition i of each method with partition i of the others."""
 
     DISABLED = "disabled"
@@ -138,7 +138,7 @@ def shapes_to_text(program: ExportedProgram, shapes: Mapping[str, Sequence[Seque
             )
         if count not in (None, len(sizes)):
             raise ValueError(
-                f"the input {name} has {len(sizes)} enumerated shapes, another has {count}; they go together"
+                f"the input {name} has {len(sizes)} enumerated shapes, another has {count}; expected equally many"
             )
         count = len(sizes)
         shape = tuple(_dimension(program, size) for size in value.shape)

@@ -147,7 +147,7 @@ def quiet() -> Iterator[None]:
 
 
 def user_outputs(program: ExportedProgram) -> list[Node]:
-    """The nodes that a program returns, without new values of buffers."""
+    """The nodes that a program returns, without the new values of mutated buffers."""
     results = program.graph.output_node().args[0]
     specs = program.graph_signature.output_specs
     return [node for node, spec in zip(results, specs, strict=True) if spec.kind == OutputKind.USER_OUTPUT]
@@ -187,7 +187,7 @@ def adapt(program: ExportedProgram) -> ExportedProgram:
 
 
 def cast_of(node: Node, value: torch.Tensor) -> Node:
-    """A new node that gives a parameter, which is int32 in Core ML's function, the dtype of the graph's `value`."""
+    """A new node that casts a parameter from int32, its dtype in Core ML's function, to the dtype of `value`."""
     cast = node.graph.call_function(torch.ops.aten._to_copy.default, (node,), {"dtype": value.dtype})
     cast.meta = {"val": value, "debug_handle": node.meta.get("debug_handle")}
     return cast
@@ -201,7 +201,7 @@ class _Stated(torch.Tensor):
     shape = property(lambda self: self.sizes)
 
     def dim_order(self, **_: Any) -> tuple[int, ...]:
-        """Logical order: the delegate reads inputs by their strides."""
+        """The logical order of the dimensions, because the delegate reads inputs by their strides."""
         return tuple(range(len(self.sizes)))
 
 

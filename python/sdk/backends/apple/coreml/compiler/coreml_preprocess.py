@@ -37,7 +37,7 @@ __all__ = ["COMPILE_SPEC_KEYS", "MODEL_PATHS", "MULTIMETHOD_WEIGHT_SHARING_STRAT
 logger = logging.getLogger("sdk.backends.apple.coreml.compiler")
 
 
-class MODEL_PATHS(Enum):  # noqa: N801 -- the original's name
+class MODEL_PATHS(Enum):  # noqa: N801 -- ExecuTorch's name
     """The files and folders in the folder of a payload."""
 
     MODEL = "model.mlpackage"
@@ -64,11 +64,11 @@ class CoreMLBackend(BackendDetails):
         """The compile specs for `CoreMLPartitioner`.
 
         Args:
-            compute_unit: A `coremltools.ComputeUnit`, which processors the model may use; ALL by default.
+            compute_unit: A `coremltools.ComputeUnit`, the processors that the model may use; ALL by default.
             minimum_deployment_target: A `coremltools.target`, the oldest system that runs the model; by default the
                 oldest that has the model's operators, iOS 16 at least.
             compute_precision: A `coremltools.precision`, whatever the model's dtype is; FLOAT16 by default.
-            model_type: MODEL is compiled on the device; COMPILED_MODEL here, which needs macOS.
+            model_type: MODEL is compiled on the device; COMPILED_MODEL during the export, which needs macOS.
             op_linear_quantizer_config: Fields of coremltools' `OpLinearQuantizerConfig`: quantises weights.
             pass_names: The passes of coremltools to run; its default pipeline by default.
         """
@@ -97,7 +97,7 @@ class CoreMLBackend(BackendDetails):
 
     @staticmethod
     def generate_minimum_deployment_target_compile_spec(min_deployment_target: Any) -> CompileSpec:
-        """The spec of a `coremltools.target`, or of None for the least that the model needs."""
+        """The spec of a `coremltools.target`, or of None for the oldest target that the model allows."""
         text = "" if min_deployment_target is None else str(_checked(min_deployment_target, "target").value)
         return make(COMPILE_SPEC_KEYS.MIN_DEPLOYMENT_TARGET, text)
 
@@ -164,7 +164,7 @@ class CoreMLBackend(BackendDetails):
     def generate_enumerated_shapes_compile_spec(
         ep: ExportedProgram, enumerated_shapes: dict[str, list[list[int]]]
     ) -> CompileSpec:
-        """The spec of the shapes that inputs of `ep` may have, by name; the i-th shapes of all inputs go together.
+        """The spec of the shapes that inputs of `ep` may have, by name. A call uses the i-th shapes of all inputs.
 
         Raises:
             ValueError: the shapes do not fit the program.
@@ -183,7 +183,7 @@ class CoreMLBackend(BackendDetails):
         """The payload of a partition.
 
         Raises:
-            RuntimeError: coremltools cannot convert it, or the options ask for what this system cannot do.
+            RuntimeError: coremltools cannot convert it, or an option needs something that this system lacks.
         """
         settings = settings_of(compile_specs)
         package = _package(edge_program, settings)
@@ -217,7 +217,7 @@ def _shares(edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict
     asked = set()
     for specs in (specs for lists in compile_specs.values() for specs in lists):
         explicit = specs_module.text_of(specs, COMPILE_SPEC_KEYS.MULTIMETHOD_WEIGHT_SHARING_STRATEGY)
-        # A model with several functions needs iOS 18; without an answer, methods share where that is asked for anyway.
+        # A model with several functions needs iOS 18. By default, methods share weights if the specs target iOS 18.
         target = specs_module.target_of(specs)
         default = "positional" if target is not None and target >= coremltools().target.iOS18 else "disabled"
         asked.add(explicit or default)
@@ -280,7 +280,7 @@ def _payload(package: Package, metadata: dict[str, Any]) -> bytes:
 
 
 def _identifier(package: Package) -> str:
-    """A name for the model: the cache of compiled models of a device is by this name."""
+    """A name for the model, under which a device caches the compiled model."""
     digest = hashlib.sha256(package.spec.SerializeToString(deterministic=True))
     digest.update(package.weights)
     return f"executorch_{digest.hexdigest()[:32]}"
@@ -296,7 +296,7 @@ def _handles(program: ExportedProgram) -> dict[str, tuple[int, ...]]:
 
 
 def _declare(program: ExportedProgram, settings: Settings) -> None:
-    """Says what the payload loses."""
+    """Declares where the payload computes or stores float32 values in float16."""
     if settings.precision == coremltools().precision.FLOAT16:
         floats = any(
             isinstance(node.meta.get("val"), torch.Tensor) and node.meta["val"].dtype == torch.float32

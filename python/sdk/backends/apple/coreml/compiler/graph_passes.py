@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes of coremltools that change what a quantised program computes, with the conditions that they lack."""
+"""Corrects passes of coremltools that would change the results of some quantised programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def register() -> None:
 
     @register_pass(namespace="common", override=True)
     class int_op_canonicalization(original.int_op_canonicalization):  # noqa: N801 -- the name of the pass
-        """Reshapes integers instead of floats: only if they mean the same numbers before and after."""
+        """Moves a reshape from floats to integers, but only if both sides have the same scale and zero point."""
 
         def match_pattern(self, op: Any) -> Any:
             matched = super().match_pattern(op)
@@ -26,7 +26,7 @@ def register() -> None:
 
     @register_pass(namespace="common", override=True)
     class dequantize_quantize_pair_elimination(original.dequantize_quantize_pair_elimination):  # noqa: N801
-        """Removes a dequantize and the quantize after it: not if the integers saturate at other bounds."""
+        """Removes a dequantize and the quantize after it, unless their dtypes saturate at different bounds."""
 
         @staticmethod
         def try_dequantize_quantize_pair_elimination(op: Any) -> bool:
@@ -38,7 +38,7 @@ def register() -> None:
 
 
 def _undoes(dequantize: Any, quantize: Any) -> bool:
-    """Whether one number for all elements, and the same, is used in both. The numbers of an axis would have to move
+    """Whether both use the same single scale and zero point. A reshape would have to move the parameters of an axis
     with the axis."""
     if dequantize.input.dtype != quantize.outputs[0].dtype:
         return False

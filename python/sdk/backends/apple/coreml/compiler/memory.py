@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 _LARGEST = 65504.0  # of float16
-_INFINITE = 1e38  # coremltools takes what is larger for infinity, which float16 has
+_INFINITE = 1e38  # coremltools treats larger values as infinity, which float16 can represent
 _PART = 1 << 16  # elements
 
 
@@ -29,7 +29,7 @@ def overflows(values: Any) -> bool:
 
 @contextmanager
 def separate_garbage() -> Iterator[None]:
-    """While active, collections of garbage look only at what was made since, not at the modules and the model."""
+    """While active, the garbage collector visits new objects only, not the modules and the model."""
     gc.freeze()
     try:
         yield
@@ -38,8 +38,8 @@ def separate_garbage() -> Iterator[None]:
 
 
 def give_back() -> None:
-    """Frees what refers to itself, as the operations of a program do, and gives the free memory of the heap back to the
-    system. The constants of a program are small enough to stay in the heap otherwise."""
+    """Frees reference cycles, such as the operations of a program, and returns the heap's free memory to the system.
+    Otherwise the heap would keep it, because the constants of a program are small."""
     gc.collect()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
@@ -49,8 +49,8 @@ def give_back() -> None:
 
 @contextmanager
 def checked_in_parts() -> Iterator[None]:
-    """While active, coremltools looks for such constants with `overflows`. Its own search makes an index of 8 bytes for
-    each element and dimension of a constant, which is the most that a conversion takes."""
+    """While active, coremltools looks for constants beyond float16's range with `overflows`. Its own search makes an
+    index of 8 bytes for each element and dimension of a constant, which dominates the memory of a conversion."""
     from coremltools.converters.mil.mil.passes.defs.quantization import FP16ComputePrecision
 
     def fp16_overflow(op: Any) -> bool:

@@ -31,7 +31,7 @@ class CoreMLOperator:
 
     Attributes:
         check: Why a call must not be converted; None for calls that coremltools may convert.
-        reads_any: Whether operands may have dtypes that Core ML lacks: coremltools computes constants of them.
+        reads_any: Whether operands may have dtypes that Core ML lacks, because coremltools folds them into constants.
     """
 
     check: Check | None = None
@@ -49,11 +49,11 @@ class CoreMLOperator:
         return reason
 
     def lower(self, node: Node, trials: Trials, targets: Sequence[Any]) -> Any:
-        """Converts a call alone. Returns the first of the deployment targets for which coremltools converts it; it
-        converts the calls of a program together.
+        """Converts a call alone, to find the first of the deployment targets for which coremltools converts it. The
+        program itself is converted as a whole.
 
         Raises:
-            RuntimeError: it converts it for none.
+            RuntimeError: coremltools converts the call for none of the targets.
         """
         target, error = trials.first(node, targets)
         if target is None:
@@ -100,7 +100,7 @@ def _matmul(node: Node) -> str | None:
 
 
 def _nearest(node: Node) -> str | None:
-    """Core ML's places of the nearest pixels are PyTorch's for whole multiples only."""
+    """Core ML and PyTorch choose the same nearest pixels only if the new size is a multiple of the old one."""
     source: Any = node.args[0]
     before, after = (list(value.meta["val"].shape[2:]) for value in (source, node))
     for old, new in zip(before, after, strict=True):
@@ -200,6 +200,6 @@ _UNLISTED: dict[str, CoreMLOperator] = {
         for rank in (1, 2, 3)
         for overload in ("default", "vec")
     },
-    _CODEBOOK: CoreMLOperator(reads_any=True),  # codebooks are float64, and become the dtype of the weights
+    _CODEBOOK: CoreMLOperator(reads_any=True),  # codebooks are float64; they get the dtype of the weights
 }
 """Operators that Core ML does not get, or that the exporter decomposes unless they stay whole."""

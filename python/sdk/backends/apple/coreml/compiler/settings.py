@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Settings`: what the compile specs of a delegate ask for."""
+"""`Settings`: the options in the compile specs of a delegate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNITS = {"all": "ALL", "cpu_only": "CPU_ONLY", "cpu_and_gpu": "CPU_AND_GPU", "cp
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of one delegate. `target` is None for the least that the operators need."""
+    """The options of one delegate. `target` is None for the oldest that has the operators."""
 
     compute_unit: Any
     target: Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The least deployment target that a program needs."""
+"""The oldest deployment target that can run a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdk.backends.apple.coreml.compiler.trial import Trials
 
 
 def candidates(settings: Settings) -> list[Any]:
-    """The deployment targets to convert for, the oldest first: the given one, or those with different operators."""
+    """The deployment targets to convert for, the oldest first: the given one, or one for each set of operators."""
     if settings.target is not None:
         return [settings.target]
     target = coremltools().target
@@ -22,10 +22,10 @@ def candidates(settings: Settings) -> list[Any]:
 
 
 def least_target(program: ExportedProgram, settings: Settings) -> tuple[Any, str]:
-    """The oldest target with all operators of a program, and what needs it.
+    """The oldest target that has all operators of a program, and the reason why an older one is not enough.
 
     Raises:
-        RuntimeError: an operator converts for none.
+        RuntimeError: an operator cannot be converted for any target.
     """
     target = coremltools().target
     found, why = target.iOS16, "it is the oldest that the runtime supports"

@@ -58,7 +58,7 @@ def register() -> None:
 
     @register_torch_op(override=True)
     def rsqrt(context: Any, node: Any) -> None:
-        # MIL's operation of this name adds a number to x: by default 1e-12, and that of -0 loses its sign with 0 too.
+        # MIL's rsqrt adds epsilon to x, 1e-12 by default. Even with epsilon = 0 it loses the sign of -0.
         context.add(mb.real_div(x=1.0, y=mb.sqrt(x=floats(context, node)), name=node.name))
 
     @register_torch_op(torch_alias=["_log_softmax"], override=True)
@@ -85,7 +85,7 @@ def register() -> None:
 
     @register_torch_op(override=True)
     def acosh(context: Any, node: Any) -> None:
-        # log(x + sqrt(x - 1) sqrt(x + 1)), of half the sum, which is finite, plus log(2).
+        # log(x + sqrt(x - 1) sqrt(x + 1)), computed as log(2) plus the log of half the sum, which is finite.
         x = floats(context, node)
         root = mb.mul(x=mb.sqrt(x=mb.sub(x=x, y=1.0)), y=mb.sqrt(x=mb.add(x=x, y=1.0)))
         half = mb.add(x=mb.mul(x=x, y=0.5), y=mb.mul(x=root, y=0.5))
@@ -116,7 +116,7 @@ def register() -> None:
         plain = _TORCH_OPS_REGISTRY.get_func(kind)
 
         def convert(context: Any, node: Any) -> None:
-            # coremltools refuses another alpha than 1 as an argument by position, and ignores it as a keyword.
+            # coremltools refuses a positional alpha other than 1, and ignores a keyword alpha.
             inputs = _get_inputs(context, node)
             alpha = inputs[2] if len(inputs) > 2 else _get_kwinputs(context, node, "alpha", default=[1])[0]
             alpha = getattr(alpha, "val", alpha)
@@ -140,7 +140,7 @@ def register() -> None:
 
     @register_torch_op(override=True)
     def max_pool2d_with_indices(context: Any, node: Any) -> None:
-        # coremltools expects all arguments; an exported graph leaves out those that have their default.
+        # coremltools expects all arguments; an exported graph leaves out arguments with default values.
         defaults = (node.inputs[1], (0, 0), (1, 1), False)
         given = [*node.inputs, *defaults[len(node.inputs) - 2 :]]
         node.inputs = [given[0], given[1], given[2] or given[1], *given[3:]]
@@ -172,7 +172,7 @@ def register() -> None:
 
     @register_torch_op(torch_alias=["upsample_bilinear2d.vec"], override=True)
     def upsample_bilinear2d(context: Any, node: Any) -> None:
-        # coremltools divides the size plus 0.0001 by the operand's, unless it is a multiple: pixels move.
+        # Unless the new size is a multiple, coremltools scales by (new size + 0.0001) / old size, which moves pixels.
         x, output_size, align_corners, *factors = _get_inputs(context, node)
         sizes = _constant(output_size)
         is_given = sizes is not None and all(size is not None for size in sizes) and not node.kwinputs
@@ -257,7 +257,7 @@ def register() -> None:
         if not is_current_opset_version_compatible_with(target.iOS18):
             raise ValueError("codebooks need the deployment target iOS18")
         width = min(each for each in _INDEX_BITS if each >= int(bits))
-        missing = (1 << width) - tables.shape[-2]  # entries that no index has
+        missing = (1 << width) - tables.shape[-2]  # padding: no index refers to these entries
         tables = np.pad(tables.astype(np.float32), [(0, 0)] * (tables.ndim - 2) + [(0, missing), (0, 0)])
         indices = codes.astype(types.nptype_from_builtin(types.string_to_builtin(f"uint{width}")))
         context.add(mb.constexpr_lut_to_dense(indices=indices, lut=tables, name=node.name))

@@ -37,7 +37,7 @@ class Trials:
     """Converts single nodes of a program."""
 
     def __init__(self, program: ExportedProgram, constants: bool = True) -> None:
-        """`constants` says whether weights are known to the operators."""
+        """`constants` tells whether the operators get the values of weights."""
         torch_ops.register()
         self._program = program
         self._answers: dict[Any, str | None] = {}
@@ -51,7 +51,7 @@ class Trials:
                     self._constants[widened] = self._constant(stored[0])
 
     def _constant(self, node: Node) -> torch.Tensor | None:
-        """The tensor of a weight that operators know."""
+        """The value of a weight, if operators get values of weights."""
         if node not in self._constants:
             is_given = self._knows_constants and node.op in ("placeholder", "get_attr")
             self._constants[node] = get_constant(self._program, node) if is_given else None
@@ -154,7 +154,8 @@ class _Edge:
 
 
 def _with_sizes(node: Node) -> list[Node]:
-    """A node, the calls that compute numbers for it, and those that take its tensors from a list, in order."""
+    """A node, the calls that compute its number arguments, and the `getitem` calls on its list of tensors, in
+    order."""
     found: dict[Node, None] = {}
 
     def add(each: Node) -> None:

@@ -52,7 +52,7 @@ class CoreMLPartitioner(SupportPartitioner):
         self._settings = settings_of(specs)
         if self._settings.enumerated and not lower_full_graph:
             raise ValueError(
-                "enumerated shapes need lower_full_graph=True: they are those of the inputs of the whole model"
+                "enumerated shapes need lower_full_graph=True: they describe the inputs of the whole model"
             )
         if not take_over_constant_data and self._settings.quantizer is not None:
             raise ValueError("op_linear_quantizer_config quantises weights, which needs take_over_constant_data=True")
@@ -97,7 +97,7 @@ class CoreMLPartitioner(SupportPartitioner):
         return list(whole), lambda node: is_refused_whole(name_of(node)) or support.refusal(node) is None
 
     def support(self, program: ExportedProgram) -> CoreMLSupport:
-        """What Core ML takes of a program."""
+        """Returns the object that decides which calls of a program Core ML takes."""
         return CoreMLSupport(program, self._settings, self._skipped, self._takes_constants, self._takes_state)
 
 

@@ -22,7 +22,7 @@ from sdk.backends.partition import Support
 
 
 class CoreMLSupport(Support):
-    """What Core ML takes of a program."""
+    """Decides which calls of a program Core ML takes."""
 
     title = "Core ML"
     alone = "it computes sizes only"

@@ -22,7 +22,7 @@ def configuration(module: Any) -> QuantizationConfig | None:
     """The configuration of a `ModuleLinearQuantizerConfig`; None if it leaves weights in floats.
 
     Raises:
-        ValueError: it asks for what PT2E's flow does not have.
+        ValueError: it needs an algorithm, a bit width or an observer that PT2E's flow does not have.
     """
     if module is None or module.weight_dtype == torch.float32:
         return None
@@ -66,5 +66,5 @@ def _configuration(
         is_symmetric=is_symmetric,
         moving=_IS_MOVING[weight_observer],
     )
-    # Fake quantisation serves calibration and training, and batch norms are there in training only.
+    # is_qat suits calibration too: fake quantisation observes ranges, and only training graphs have batch norms.
     return QuantizationConfig(outputs, outputs, weights, None, is_qat=True)

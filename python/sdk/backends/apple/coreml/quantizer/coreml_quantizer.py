@@ -61,18 +61,18 @@ _SHARING = _overloads(
 
 
 class CoreMLQuantizer(BackendQuantizer):
-    """Annotates convolutions, transposed convolutions, linear layers, sums, products and matrix products, each with the
-    activation function after it; pools, means and `flatten` keep the scale of what they read. Where a configuration
+    """Annotates convolutions, transposed convolutions, linear layers, add, mul and matmul, each with the activation
+    function after it; pools, means and `flatten` keep the scale of what they read. Where a configuration
     leaves activations in floats, only weights are annotated.
 
     Args:
         config: A `coremltools.optimize.torch.quantization.LinearQuantizerConfig`. A configuration for a module's name
-            counts before one for its type, and that before the global one; None leaves modules in floats. Activations
+            overrides one for its type, which overrides the global one; None leaves modules in floats. Activations
             that are never negative get a zero point in symmetric schemes, too.
 
     Raises:
         TypeError: `config` is not a LinearQuantizerConfig.
-        ValueError: it asks for less than 8 bits, or for observers or algorithms that PT2E does not have.
+        ValueError: it needs less than 8 bits, or observers or algorithms that PT2E does not have.
     """
 
     def __init__(self, config: Any) -> None:
@@ -127,7 +127,7 @@ def _annotate(model: GraphModule, config: QuantizationConfig | None, accepts: Fi
 
 
 def _join(model: GraphModule) -> None:
-    """Gives each activation the quantisation that the operator which computes it asks for."""
+    """Makes each operator read an activation with the output spec of the operator that computes it."""
     for node in model.graph.nodes:
         if not is_annotated(node):
             continue

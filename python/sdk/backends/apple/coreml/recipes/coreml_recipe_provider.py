@@ -24,9 +24,9 @@ _AFFINE = {
 
 class CoreMLRecipeProvider(BackendRecipes):
     """All recipes have the options `minimum_deployment_target` and `compute_unit` of
-    `CoreMLBackend.generate_compile_specs`; a target that is older than a recipe needs is a ValueError. Those that
-    quantise with torchao have `filter_fn`, a function of a module and its name (embeddings and linear layers by
-    default); those for groups have `group_size` (32 by default), and the codebook's recipe needs `bits` (1 to 8) and
+    `CoreMLBackend.generate_compile_specs`; a target that is too old for a recipe is a ValueError. Recipes
+    that quantise with torchao have `filter_fn`, a function of a module and its name (embeddings and linear layers by
+    default). Recipes for groups have `group_size` (32 by default). The codebook's recipe needs `bits` (1 to 8) and
     `block_size` (the rows and columns of a table, -1 for all)."""
 
     types = CoreMLRecipeType

@@ -79,7 +79,7 @@ class CoreMLProgram:
         return list(self._names)
 
     def function(self, name: str) -> Function:
-        """A function of the model. The only one has any name."""
+        """A function of the model. If the model has only one, every name selects it."""
         if len(self._names) == 1:
             name = next(iter(self._names))
         if name not in self._names:

@@ -41,7 +41,7 @@ class _Call:
 
 
 class _Block:
-    """The operations of a block in order, and the names of what it takes and returns."""
+    """The operations of a block in order, and the names of its inputs and outputs."""
 
     def __init__(self, message: Any) -> None:
         self.operations = [_Call(call) for call in message.operations]
@@ -89,7 +89,7 @@ class Function:
         """The outputs by name. Inputs are converted to the dtypes of the function.
 
         Raises:
-            ValueError: an input is missing, or its shape is not one of the function's.
+            ValueError: an input is missing, or the function does not allow its shape.
             UnknownOperationError: an operation is not known.
         """
         values: dict[str, Any] = {name: _State(self.states, name) for name in self.states}

@@ -14,7 +14,7 @@ from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.backends.apple.coreml.container import PayloadError, Tree, file_at
 from sdk.backends.apple.coreml.verify.operations.constants import unpack_bits
 
-# MIL.proto's DataType: (name, bits, signed). Smaller integers than bytes are packed, the least bits first.
+# MIL.proto's DataType: (name, bits, signed). Integers of less than 8 bits are packed, the least significant bits first.
 _TYPES = {
     1: ("bool", 8, False),
     10: ("float16", 16, True),
@@ -51,7 +51,7 @@ class Model:
 
     @property
     def default_function(self) -> str:
-        """The function that a caller without a name gets."""
+        """The function that runs if the caller names none."""
         return str(self.spec.description.defaultFunctionName) or "main"
 
 
@@ -96,7 +96,7 @@ def value_of(model: Model, value: Any) -> Any:
     """A constant: a tensor, a text, or a list of constants.
 
     Raises:
-        PayloadError: the constant is not where the program says, or has another size.
+        PayloadError: the constant is not at the declared offset, or has another size.
     """
     if value.WhichOneof("value") == "immediateValue" and value.immediateValue.WhichOneof("value") == "list":
         return [value_of(model, each) for each in value.immediateValue.list.values]
@@ -141,7 +141,7 @@ def _tensor(data: memoryview, kind: int, shape: list[int], count: int) -> torch.
 
 
 def _blob(weights: memoryview, reference: Any) -> memoryview:
-    """The bytes of a constant in the weight file: metadata of 64 bytes at the offset, then the data where it says."""
+    """The bytes of a constant in the weight file. The 64 bytes at the offset are metadata with the data's offset."""
     offset = int(reference.offset)
     if offset % 64 or offset + 64 > len(weights):
         raise PayloadError(f"a constant lies at offset {offset} of the weight file, which has {len(weights)} bytes")

@@ -45,8 +45,8 @@ class ActivationVisitor(NodeVisitor):
         self.add(operation, mps_graph)
 
     def _gelu_tanh(self, x: int, node: Node, mps_graph: MPSGraph) -> None:
-        """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), in parts: the original's runtime computes the node
-        for this approximation as x * tanh(x)."""
+        """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), in parts, because ExecuTorch's runtime computes
+        the node for this approximation as x * tanh(x)."""
         dtype, shape = dtype_of(node), shape_of(node)
 
         def apply(kind: type, *operands: int) -> int:

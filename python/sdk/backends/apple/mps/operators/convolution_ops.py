@@ -56,5 +56,5 @@ class Conv2D(NodeVisitor):
 
 
 def _pair(values: list[int], default: int) -> tuple[int, int]:
-    """Numbers for the last two dimensions; a convolution with one spatial dimension has only the last."""
+    """One number for each of the last two dimensions. For one spatial dimension, only the last number is given."""
     return (default, int(values[0])) if len(values) == 1 else (int(values[0]), int(values[1]))

@@ -76,7 +76,7 @@ class _Advanced(NodeVisitor):
         dims = _indexed(given["indices"])
         indices = [given["indices"][dim] for dim in dims]
         if not dims or dims[-1] - dims[0] != len(dims) - 1:
-            return f"MPS has indices of dimensions in sequence; these are of {dims}"
+            return f"MPS indexes consecutive dimensions only, not {dims}"
         if any(dtype_of(index) not in _INTEGERS for index in indices):
             return "MPS has indices of int32 and int64"
         size = _merged(shape_of(given["self"]), dims)[dims[0]]
@@ -121,7 +121,7 @@ class _Advanced(NodeVisitor):
         return made
 
     def _positive(self, index: Node, size: int, mps_graph: MPSGraph) -> int:
-        """The id of indices from 0 on."""
+        """The id of the indices, with negative ones converted to positions from the start."""
         constant = self.constant(index)
         key = ("positive", index, size)
         if constant is not None:
@@ -143,7 +143,7 @@ class _Advanced(NodeVisitor):
 
 @register_node_visitor
 class IndexTensorVisitor(_Advanced):
-    """index with tensors of indices for dimensions in sequence."""
+    """index with tensors of indices for consecutive dimensions."""
 
     target = "aten.index.Tensor"
 
@@ -154,7 +154,7 @@ class IndexTensorVisitor(_Advanced):
 
 @register_node_visitor
 class IndexPutVisitor(_Advanced):
-    """index_put with lists of indices for dimensions in sequence."""
+    """index_put with lists of indices for consecutive dimensions."""
 
     target = "aten.index_put.default"
 

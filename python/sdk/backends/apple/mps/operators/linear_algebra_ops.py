@@ -15,7 +15,7 @@ from sdk.backends.graph.shapes import dtype_of
 
 class _OfFloats(NodeVisitor):
     def refusal(self, node: Node) -> str | None:
-        return None if dtype_of(node) in FLOATS else "MPS has matrix products of floats"
+        return None if dtype_of(node) in FLOATS else "MPS multiplies matrices of floats only"
 
 
 @register_node_visitor

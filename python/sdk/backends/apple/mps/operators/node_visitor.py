@@ -27,8 +27,8 @@ class NodeVisitor:
 
     Attributes:
         target: The name of the operator, such as `aten.add.Tensor`, or several.
-        folded: The calls that MPS does not take, and whose results are constants instead: they are computed from
-            constants alone.
+        folded: Calls that MPS does not take, but that depend on constants only, so that their results become
+            constants.
     """
 
     target: ClassVar[str | Sequence[str]] = ()
@@ -44,11 +44,11 @@ class NodeVisitor:
         return None
 
     def lower(self, node: Node, mps_graph: MPSGraph) -> None:
-        """Appends what computes a node."""
+        """Appends the payload's nodes that compute a node."""
         self.define_node(node, mps_graph)
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        """Visitors that were written for the original define this function instead of `lower`."""
+        """Visitors that were written for ExecuTorch define this function instead of `lower`."""
         raise NotImplementedError(f"{type(self).__name__} does not define lower()")
 
     def stored(self, dtype: torch.dtype) -> torch.dtype:
@@ -56,7 +56,7 @@ class NodeVisitor:
         return torch.float16 if self.convert_model_to_fp16 and dtype == torch.float32 else dtype
 
     def define_tensor(self, node: Node | None, mps_graph: MPSGraph) -> int:
-        """The id of a tensor, which becomes a constant if the program knows it; `ABSENT` for None."""
+        """The id of a tensor, which becomes a constant if its value is known; `ABSENT` for None."""
         if node is None:
             return ABSENT
         if node not in self.tensor_to_id:
@@ -69,7 +69,7 @@ class NodeVisitor:
         return found
 
     def define_tensor_list(self, node: Node, mps_graph: MPSGraph) -> list[int]:
-        """The ids of the results of a node with several."""
+        """The ids of the results of a node with several results."""
         if node not in self.tensor_to_id:
             values = node.meta["val"]
             self.tensor_to_id[node] = [self.define_value(v.dtype, list(v.shape), mps_graph) for v in values]
@@ -95,7 +95,7 @@ class NodeVisitor:
         return made
 
     def attach(self, value: int, data: bytes | memoryview, mps_graph: MPSGraph) -> None:
-        """Makes a value a constant with the bytes `data`."""
+        """Turns a value into a constant with the bytes `data`."""
         tensor = mps_graph.mps_values[value]
         tensor.constant_buffer_size = len(data)
         tensor.constant_buffer = Buffer(data)  # type: ignore[arg-type]
@@ -146,8 +146,8 @@ class NodeVisitor:
         self.add(MPSCast(value, value, edge_dtype_to_mps_dtype(dtype)), mps_graph)
 
     def broadcast(self, value: int, own: list[int], dtype: torch.dtype, shape: list[int], mps_graph: MPSGraph) -> int:
-        """The id of a value of the shape `own`, broadcast to `shape`: sizes of 1 first, as MPSGraph's broadcast keeps
-        the rank."""
+        """The id of a value of the shape `own`, broadcast to `shape`. Sizes of 1 are added in front, because MPSGraph's
+        broadcast keeps the rank."""
         if len(own) < len(shape):
             own = [1] * (len(shape) - len(own)) + own
             made = self.define_value(dtype, own, mps_graph)
@@ -198,7 +198,7 @@ def shape_of(node: Node) -> list[int]:
 
 
 def wrapped(dim: int, rank: int) -> int:
-    """A dimension as a number from 0 on."""
+    """A dimension as a non-negative number."""
     return dim + rank if dim < 0 else dim
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The results of operators with several."""
+"""`getitem`, which selects one of several results."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class TokenQuantizationVisitor(NodeVisitor):
         return isinstance(chosen, Node) and _are((chosen,), (_CHOOSE,)) and chosen.args[0] is quantize.args[0]
 
     def _multiplies_int4(self, node: Node) -> bool:
-        """Whether all that reads a value are products with int4 weights that MPS takes."""
+        """Whether a value is read only by matrix multiplications with int4 weights that MPS takes."""
         for user in node.users:
             if _are((user,), _RESHAPES):
                 if not self._multiplies_int4(user):
@@ -140,5 +140,5 @@ def _are(nodes: Iterable[Node], names: tuple[str, ...]) -> bool:
     return all(node.op == "call_function" and name_of(node) in names for node in nodes)
 
 
-_NOT_DYNAMIC = "MPS takes quantised activations that are dequantised at once, with parameters of their own"
-_NOT_INT4 = "MPS leaves out the quantisation of activations for products with int4 weights only"
+_NOT_DYNAMIC = "MPS takes quantised activations only if they are dequantised at once, with their own parameters"
+_NOT_INT4 = "MPS leaves out the quantisation of activations only before multiplications with int4 weights"

@@ -42,7 +42,7 @@ class ConstantPadNDVisitor(NodeVisitor):
 
 @register_node_visitor
 class EdgePadVisitor(NodeVisitor):
-    """Padding with elements of the operand, as reads at positions that are constants: dimension by dimension."""
+    """Padding with elements of the operand. One index_select with constant positions pads each dimension."""
 
     target = tuple(f"aten.{kind}_pad{rank}d.default" for kind in ("reflection", "replication") for rank in (1, 2, 3))
 
@@ -54,7 +54,7 @@ class EdgePadVisitor(NodeVisitor):
     def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         value, sizes = self.define_tensor(given["self"], mps_graph), shape_of(given["self"])
-        padding = [int(size) for size in given["padding"]]  # of the last dimension first: before and after it
+        padding = [int(size) for size in given["padding"]]  # pairs of sizes before and after, the last dimension first
         for number in range(len(padding) // 2):
             dim, size = len(sizes) - 1 - number, sizes[-1 - number]
             positions = torch.arange(-padding[2 * number], size + padding[2 * number + 1], dtype=torch.int32)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Poolings. `ceil_mode` becomes the padding that gives the same number of windows, as the runtime rounds an average's
-down and pads before it rounds."""
+"""Poolings. `ceil_mode` becomes padding that gives the same number of windows, because the runtime rounds the number
+of windows of an average pooling down."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Window:
 
 @register_node_visitor
 class MaxPool2DWithIndicesVisitor(NodeVisitor):
-    """Maxima, and their places if those are read."""
+    """Maxima, and their indices if the program reads them."""
 
     target = "aten.max_pool2d_with_indices.default"
 
@@ -80,12 +80,12 @@ class MaxPool2DWithIndicesVisitor(NodeVisitor):
             mps_graph,
         )
         if any(user.target is operator.getitem and user.args[1] == 1 for user in node.users):
-            self.cast_in_place(second, torch.int64, mps_graph)  # the runtime's are int32
+            self.cast_in_place(second, torch.int64, mps_graph)  # the runtime's indices are int32
 
 
 @register_node_visitor
 class AvgPool2DVisitor(NodeVisitor):
-    """Averages. A divisor of the model is a factor of the average over whole windows."""
+    """Averages. For a divisor_override, the average over whole windows is multiplied by a factor."""
 
     target = "aten.avg_pool2d.default"
 
@@ -96,7 +96,7 @@ class AvgPool2DVisitor(NodeVisitor):
             return reason
         counts = given["count_include_pad"] and any(window.before) and given["divisor_override"] is None
         if window.is_ragged and counts:
-            return "MPS cannot count the padding of the model and not what ceil_mode adds to it"
+            return "MPS cannot count the model's padding without the padding that ceil_mode adds"
         return None
 
     def lower(self, node: Node, mps_graph: MPSGraph) -> None:

@@ -18,7 +18,7 @@ from sdk.backends.graph.shapes import dtype_of
 
 @register_node_visitor
 class ArangeVisitor(NodeVisitor):
-    """arange. Numbers are computed in float32 where the model has float32, and converted to float16 then."""
+    """arange. If the model has float32, numbers are computed in float32 and then converted to float16."""
 
     target = "aten.arange.start_step"
 
@@ -27,7 +27,7 @@ class ArangeVisitor(NodeVisitor):
         if any(isinstance(number, Node) for number in (start, end, step)):
             return "the range is computed when the program runs"
         if not all(is_exact(number) for number in (start, end, step)):
-            return "the range is not of numbers of float32"
+            return "the range has numbers that float32 cannot represent"
         if math.ceil((end - start) / step) != shape_of(node)[0]:
             return "the number of elements depends on the rounding of a division"
         return None

@@ -20,7 +20,7 @@ from sdk.backends.graph.shapes import dtype_of
 
 @register_node_visitor
 class MeanVisitor(NodeVisitor):
-    """Means over dimensions; no dimensions are all."""
+    """Means over the given dimensions, or over all if none are given."""
 
     target: ClassVar[str | Sequence[str]] = "aten.mean.dim"
 
@@ -40,8 +40,8 @@ class MeanVisitor(NodeVisitor):
         value: int | None = None,
         result: Callable[[Node, MPSGraph], int] | None = None,
     ) -> tuple[int, int]:
-        """The id of the mean over the dimensions of a reduction, which is `result`, and the number of elements.
-        `value` is the tensor to reduce; by default the node's operand, in the dtype `dtype`."""
+        """Adds the mean over a reduction's dimensions. Returns its id, which `result` makes if given, and the number of
+        elements. `value` is the tensor to reduce; by default the node's operand, in the dtype `dtype`."""
         given = arguments_of(node)
         sizes = shape_of(given["self"])
         asked = [given["dim"]] if isinstance(given["dim"], int) else given["dim"]
@@ -67,8 +67,7 @@ class SumVisitor(MeanVisitor):
 
 @register_node_visitor
 class AnyVisitor(MeanVisitor):
-    """Whether an element of a dimension is true: whether the mean of ones and zeros is above zero. It is computed in
-    float32."""
+    """Whether an element of a dimension is true. Computed in float32, as a mean of ones and zeros that is above 0."""
 
     target = ("aten.any.dim", "aten.any.dims")
 

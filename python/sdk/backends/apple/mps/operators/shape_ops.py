@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operations that move elements. Dimensions and sizes are written as numbers from 0 on."""
+"""Operations that move elements. Dimensions and sizes are written as non-negative numbers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class CatVisitor(NodeVisitor):
 
 @register_node_visitor
 class SqueezeUnsqueezeVisitor(_Reshaping):
-    """unsqueeze, and squeeze with several dimensions, of which it removes those of size 1."""
+    """unsqueeze and squeeze. squeeze removes the given dimensions that have size 1."""
 
     target = ("aten.unsqueeze_copy.default", "aten.squeeze_copy.dims")
 

@@ -39,7 +39,7 @@ class UnaryOpVisitor(NodeVisitor):
         name, operand = _name(node), node.args[0]
         assert isinstance(operand, Node)
         if name in _ROUNDING and dtype_of(node) not in FLOATS:
-            self.tensor_to_id[node] = self.define_tensor(operand, mps_graph)  # integers are round
+            self.tensor_to_id[node] = self.define_tensor(operand, mps_graph)  # integers need no rounding
             return
         if name in _TESTS:
             dtype = self.stored(dtype_of(operand) if dtype_of(operand) in FLOATS else torch.float32)
@@ -52,7 +52,7 @@ class UnaryOpVisitor(NodeVisitor):
 
 @register_node_visitor
 class NotVisitor(NodeVisitor):
-    """Negations of bits, and of truth: other dtypes than bool are true unless they are zero."""
+    """Bitwise and logical negation. Numbers other than zero are true."""
 
     target = ("aten.bitwise_not.default", "aten.logical_not.default")
 

@@ -61,7 +61,7 @@ class MPSSupport(Support):
         if isinstance(value, (tuple, list)):
             return None  # each result is a node, of getitem
         if not isinstance(value, torch.Tensor):
-            return f"{node.name} is not a tensor, and MPS has tensors"
+            return f"{node.name} is not a tensor, and MPS has only tensors"
         if value.dtype not in _DTYPES:
             return f"MPS has no {str(value.dtype).removeprefix('torch.')}"
         if any(not isinstance(size, int) for size in value.shape):
@@ -88,7 +88,7 @@ class MPSSupport(Support):
         return found.items()
 
     def is_free(self, node: Node) -> bool:
-        """Copies, and what reads constants only."""
+        """Whether a call copies, reads constants only, or returns nothing."""
         values = pytree.tree_leaves(node.meta.get("val"))
         operands = [operand for operand in node.all_input_nodes if not is_constant(self.program, operand)]
         return name_of(node) in _COPIES or not operands or not values

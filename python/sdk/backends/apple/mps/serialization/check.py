@@ -48,11 +48,10 @@ def results_of(operation: Any) -> list[int]:
 
 
 def check_graph(graph: MPSGraph, constants_size: int) -> None:
-    """Checks that every id is that of a value that is computed before it is read, and that every value has a valid
-    size.
+    """Checks that every id refers to a value that is computed before it is read, and that every value has a valid size.
 
     Raises:
-        PayloadError: says which part is wrong.
+        PayloadError: a part of the graph is wrong; the message names it.
     """
     for number, value in enumerate(graph.mps_values):
         _check_value(number, value)
@@ -113,7 +112,7 @@ def _check_id(each: int, graph: MPSGraph, where: str) -> None:
 
 def _check_value(number: int, value: MPSTensor) -> None:
     if value.num_dims != len(value.dims):
-        raise PayloadError(f"the value {number} has {len(value.dims)} sizes and says {value.num_dims}")
+        raise PayloadError(f"the value {number} has {len(value.dims)} sizes, but num_dims is {value.num_dims}")
     if any(size < 0 for size in value.dims) or math.prod(value.dims) >= MOST_ELEMENTS:
         raise PayloadError(f"the value {number} cannot have the sizes {value.dims}")
     if torch_dtype(value.datatype) is None and value.datatype != MPSDataType.mps_data_type_int4:

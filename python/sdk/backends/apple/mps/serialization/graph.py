@@ -48,7 +48,7 @@ class MPSNode:
 
 @dataclass
 class DataSegment:
-    """The place of the constants. Unused: the header of a payload has it instead."""
+    """The offset and size of the constants. Unused: the header of a payload has them instead."""
 
     offset: int = 0
     size: int = 0

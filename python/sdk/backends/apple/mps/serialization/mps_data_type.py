@@ -9,7 +9,7 @@ import torch
 
 
 class MPSDataType(IntEnum):
-    """Types of elements, with the numbers of the original's format."""
+    """Types of elements, with the numbers of ExecuTorch's format."""
 
     mps_data_type_invalid = 0
     mps_data_type_float16 = 1

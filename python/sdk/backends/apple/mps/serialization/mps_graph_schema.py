@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The graph of a payload, its values and nodes, by the original's names."""
+"""The graph of a payload, its values and nodes, by ExecuTorch's names."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class PayloadError(ValueError):
 
 @dataclass
 class MPSDelegateHeader:
-    """The place of a payload's constants, in bytes from its start. The graph follows the header."""
+    """The offset in the payload and the size of the constants, in bytes. The graph follows the header."""
 
     MAGIC_IX: ClassVar[slice] = slice(4, 8)
     DATA_SEGMENT_OFFSET_IX: ClassVar[slice] = slice(8, 16)

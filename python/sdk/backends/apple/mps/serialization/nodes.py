@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The nodes of a payload for MPS. Ids are positions in `MPSGraph.mps_values`; -1 marks an optional operand that is
-absent. The order of the fields and the numbers of the enumerations are those of the original's format."""
+absent. The order of the fields and the numbers of the enumerations are ExecuTorch's."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MPSNode3x1:
 
 @dataclass
 class MPSConv(MPSNode3x1):
-    """A convolution of NCHW tensors, or NCL, whose weights are OIHW, or OIL. x is the last dimension."""
+    """A convolution of NCHW or NCL tensors, with OIHW or OIL weights. x is the last dimension."""
 
     stride_x: int = 0
     stride_y: int = 0

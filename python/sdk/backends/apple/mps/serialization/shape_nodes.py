@@ -38,7 +38,7 @@ class MPSFullLike(MPSNode1x1):
 
 
 class MPSWhere(MPSNode3x1):
-    """input1, a bool tensor, chooses elements of input2 and else of input3."""
+    """Elements of input2 where the bool tensor input1 is true, otherwise of input3."""
 
 
 @dataclass
@@ -193,7 +193,7 @@ class MPSLayerNorm:
 
 
 class MPSMaxPool2DWithIndices(MPSPooling2D):
-    """The indices count within a plane, and are int32 on devices."""
+    """The indices are positions in the flattened plane of a channel. On devices, they are int32."""
 
 
 class MPSAvgPool2D(MPSPooling2D):

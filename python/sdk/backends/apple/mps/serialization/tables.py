@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The flatbuffer of a payload. Fields and union members have the order of the original's schema."""
+"""The flatbuffer of a payload. Fields and union members have the order of ExecuTorch's schema."""
 
 from __future__ import annotations
 

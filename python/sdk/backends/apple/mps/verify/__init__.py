@@ -5,7 +5,7 @@
 
     outputs = run(payload, [torch.ones(1, 3)])
 
-`python -m sdk.export --backend mps` verifies programs by it.
+`python -m sdk.export --backend mps` verifies programs with this reference.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _ACCUMULATORS = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}
 
 
 class IntegerCall(Call):
-    """Operands that are dequantised are their integers.
+    """A call whose dequantised operands are represented by their integers.
 
     Attributes:
         program: The program of the node.

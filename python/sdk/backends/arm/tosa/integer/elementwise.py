@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised operators on single elements: sums and products with RESCALE, functions of one variable by a table."""
+"""Quantised elementwise operators: addition and multiplication with RESCALE, functions of one variable by a table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize
 
-# Sums are made in int32, of operands with these bits below one step of the larger scale: 8 + 20 and 16 + 12 bits fit,
-# with one for the sum.
+# Operands are added in int32, with this number of fractional bits relative to the larger scale: 8 + 20 and 16 + 12
+# bits fit, with one more for the sum.
 _MOST_STEPS = 8
 _EXTRA_BITS = {DType.INT8: 20, DType.INT16: 12}
 
@@ -71,7 +71,7 @@ def _comparison(compare: Callable[[Any, Any, Any], Value]) -> Callable[[IntegerC
             given = call.activation(first)
             (value,) = call.operands(first, dtype=given.dtype)
             numbers, number = _all_of(given).numpy(), np.float32(second)
-            place = int((numbers < number).sum()) - numbers.size // 2  # of the first that is not less
+            place = int((numbers < number).sum()) - numbers.size // 2  # the index of the first value that is not less
             twice = 2 * place - (0 if (numbers == number).any() else 1)
             return compare(call.b, rescale(call.b, value, 2.0, 0, DType.INT32), twice)
         (a, b), _ = _aligned(call)
@@ -128,7 +128,7 @@ def table(call: IntegerCall, operand: Node | None = None) -> Placed:
 
 
 def _interpolated(call: IntegerCall, value: Value, points: np.ndarray) -> Value:
-    """TABLE of int16; it interpolates between 513 points, and its results are 128 times as large as theirs."""
+    """TABLE of int16, which interpolates between 513 points and returns 128 times the value."""
     entries = call.b.constant(points.astype(np.int16), DType.INT16)
     return rescale(
         call.b, call.b.emit(Op["TABLE"], [value, entries], value.shape, DType.INT32), 1 / 128, 0, DType.INT16

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of int32 tensors: tables of wide results, sums, logarithms, and reciprocals and roots by Newton's method.
+"""Functions of int32 tensors: tables with wide results, sums, logarithms, reciprocals and roots by Newton's method.
 
-A mantissa is a positive int32 that is shifted left until it has 31 bits, or 30: `m / 2^31` is from 0.5, or 0.25, up to
-1. The first guess is a table of the mantissa's eight highest bits; a step of Newton's method squares its error of
-0.5 %, which leaves 2^-14: 0.02 steps of an int8 result. A second step leaves 2^-27, for int16.
+A mantissa is a positive int32 that is shifted left until it has 31 bits (or 30), so that `m / 2^31` is from 0.5 (or
+0.25) to 1. A table gives the first guess from the mantissa's eight highest bits, with an error of 0.5 %. One step of
+Newton's method squares the error to 2^-14, which is 0.02 steps of an int8 result; a second one to 2^-27, for int16.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ GUESSES = np.arange(-128, 128)
 
 
 def lookup(b: Builder, index: Value, entries: np.ndarray) -> Value:
-    """TABLE: 256 int8 results, by int8."""
+    """TABLE: looks up one of 256 int8 results by an int8 index."""
     table = b.constant(np.asarray(entries).astype(np.int8), DType.INT8)
     return b.emit(Op["TABLE"], [index, table], index.shape, DType.INT8)
 
 
 def wide_lookup(b: Builder, index: Value, entries: np.ndarray) -> Value:
-    """256 results of more than eight bits, by int8: a table for each of their digits from -128 to 127."""
+    """Looks up one of 256 results of more than eight bits by an int8 index, with a table for each base-256 digit."""
     digits: list[np.ndarray] = []
     rest = np.asarray(entries).astype(np.int64)
     while not digits or rest.any():
@@ -58,7 +58,7 @@ def gathered(b: Builder, positions: Value, entries: np.ndarray, dtype: DType) ->
 
 
 def headroom(b: Builder, value: Value) -> Value:
-    """Returns by how many bits a positive int32 can be shifted left; 31 for 0."""
+    """Returns the number of bits by which a positive int32 can be shifted left; 31 for 0."""
     return b.sub(b.unary("CLZ", value), 1)
 
 
@@ -112,11 +112,11 @@ def powers(b: Builder, steps: Value, scale: float) -> Value:
 
 
 def scaled(b: Builder, value: Value, less: Value) -> Value:
-    """value / 2^less, rounded, and clamped to a range that is a little wider than int16. Where `less` is negative, the
-    value has at least twelve bits, or is 0."""
+    """value / 2^less, rounded, and clamped to a range that is a little wider than int16. If `less` is negative, the
+    value must have at least twelve bits, or be 0."""
     half = b.shift_left(1, b.minimum(b.maximum(b.sub(less, 1), 0), 30))
     small = b.shift_right(b.add(value, b.select(b.greater(less, 0), half, 0)), b.minimum(b.maximum(less, 0), 31))
-    # Where `less` is negative, four more bits take the value beyond int16.
+    # If `less` is negative, a shift by 4 already exceeds int16; a limit of 14 keeps the result in int32.
     large = b.shift_left(limited(b, value), b.minimum(b.maximum(b.sub(0, less), 0), 14))
     return limited(b, b.select(b.greater_equal(less, 0), small, large))
 
@@ -131,7 +131,7 @@ class Total:
     """Sums, as mantissa * 2^(spare - room).
 
     Attributes:
-        mantissa: Of 31 bits.
+        mantissa: The mantissa, with 31 bits.
         room: The exponent, an int32 for each sum.
         spare: A constant.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Powers and angles of int16, in int32: at most a step from what floats give."""
+"""Powers and angles of int16, in int32. Results differ from those of floats by at most one step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GREAT = 1 << 20  # beyond int16
 
 
 def angle(call: IntegerCall, nodes: list[Node], first: Parameters, second: Parameters) -> Value:
-    """atan2(y, x), from the arctangent of the smaller size divided by the larger one, which TABLE has."""
+    """atan2(y, x). TABLE gives the arctangent of the smaller magnitude divided by the larger one."""
     b = call.b
     operands = call.wide_operands(nodes)
     larger = max(first.scale, second.scale)
@@ -50,8 +50,8 @@ def angle(call: IntegerCall, nodes: list[Node], first: Parameters, second: Param
 
 
 def power(call: IntegerCall, nodes: list[Node], first: Parameters, second: Parameters) -> Value:
-    """2^(b log2 |a|), negative for odd powers of negative numbers. What is not a number is 0, and a negative power of 0
-    is the largest number.
+    """2^(b log2 |a|), negative for odd powers of negative numbers. NaN becomes 0, and a negative power of 0 the largest
+    number.
 
     GATHER takes log2 |a| from a table. -b log2 |a| is `whole + rest / 2^16`: the result is 2^-whole times the power of
     the rest, divided by its scale.
@@ -81,7 +81,7 @@ def power(call: IntegerCall, nodes: list[Node], first: Parameters, second: Param
 
 
 def _signs(b: Builder, exponent: Value, scale: float) -> Value:
-    """1 of even numbers, -1 of odd ones, else 0."""
+    """1 for even integers, -1 for odd ones, 0 for other numbers."""
     numbers = _INTEGERS.astype(np.float32) * np.float32(scale)
     signs = np.where(np.rint(numbers) == numbers, 1 - 2 * (np.abs(numbers) % 2), 0)
     return rescale(b, gathered(b, b.add(exponent, 1 << 15), signs, DType.INT8), 1.0, 0, DType.INT32)

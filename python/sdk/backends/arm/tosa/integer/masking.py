@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which elements a softmax of integers counts.
+"""The elements that take part in a softmax of integers.
 
-A choice between scores and a number, or a sum of scores and a constant mask, takes elements out: their exponentials are
-0. A row without any element left has the probabilities that float32 gives its numbers: equal ones for equal numbers.
+A choice between scores and a number, or a sum of scores and a constant mask, masks elements: their exponentials are 0.
+A row whose elements are all masked has the probabilities that float32 gives its mask values: equal ones for equal
+values.
 """
 
 from __future__ import annotations
@@ -23,26 +24,25 @@ from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize
 
 MASKED = -1e4
-"""A number that masks an element of a softmax if it replaces the element or is added to it: this number or any
-below."""
+"""This number, or any smaller one, masks an element of a softmax if it replaces the element or is added to it."""
 
 CHOICE, SUM = "aten.where.self", "aten.add.Tensor"
 
 _FAR = 24.0  # exp(-24) is less than half of the least exponential
-_MOST_ROUNDED = 2.0**-8  # of a score: a share changes by at most half a step of int8
+_MOST_ROUNDED = 2.0**-8  # rounding error of a score that changes a probability by at most half a step of int8
 
 
 @dataclass(frozen=True)
 class Counted:
-    """The scores of a softmax.
+    """The scores of a softmax, some of which are masked.
 
     Attributes:
-        value: Their integers, the least one where they do not count.
+        value: Their integers; masked elements have the smallest one.
         order: The layout.
-        axis: Along which they are added.
-        given: What the integers stand for.
-        kept: Gets exponentials and the integer of exp(0); returns them with those that do not count replaced.
-        empty: Whether a row of them can be all 0.
+        axis: The axis of the softmax.
+        given: The quantisation parameters of the integers.
+        kept: Replaces the exponentials of masked elements, given all exponentials and the integer of exp(0).
+        empty: Whether all exponentials of a row can be 0.
     """
 
     value: Value
@@ -90,8 +90,8 @@ def _range(given: Parameters) -> tuple[float, float]:
 def _with_constants(
     call: IntegerCall, mask: Value, value: Value, axis: int, given: Parameters, alone: np.ndarray
 ) -> Counted:
-    """Returns the scores masked where `mask` is true. `alone` has the exponentials of rows that the mask hides
-    completely."""
+    """Returns scores that keep the elements where `mask` is true. `alone` has the exponentials for rows in which it is
+    false everywhere."""
     b = call.b
     left = np.False_ if mask.constant is None else mask.constant.any(axis, keepdims=True)
     alone = np.where(left, 0, alone)
@@ -111,7 +111,7 @@ def _with_constants(
 
 
 def _of_choice(call: IntegerCall, choice: Node) -> Counted:
-    """Lowers a choice in which a number replaces a score where a condition holds, or where it does not hold."""
+    """Lowers a choice between scores and a mask value, in either order."""
     condition, first, second = choice.args
     operand, other = (first, second) if is_any_dequantize(first) else (second, first)
     numbers = None if is_any_dequantize(other) else call.placed(other).value.constant
@@ -119,7 +119,7 @@ def _of_choice(call: IntegerCall, choice: Node) -> Counted:
         raise UnsupportedError("its operand is not quantised")
     given = call.activation(operand)
     if not float(numbers.max()) + _FAR < _range(given)[0]:
-        raise UnsupportedError(f"its scores are as low as {numbers.max()}, which should take elements out")
+        raise UnsupportedError(f"its scores are as low as {numbers.max()}, which should mask elements")
     types = (DType.BOOL, call.dtype, call.placed(other).value.dtype)
     mask, value, number = call.operands(condition, operand, other, dtypes=types)
     axis = _axis(call)
@@ -137,9 +137,9 @@ def _shares(numbers: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _of_sum(call: IntegerCall, total: Node) -> Counted:
-    """Lowers a sum of scores and a mask. In each row, only the scores count to which the largest number of the row is
-    added. With floats, adding large numbers to a whole row rounds its scores; if all digits are lost, the probabilities
-    are equal."""
+    """Lowers a sum of scores and a mask. In each row, the scores with the largest mask value are kept and the others
+    masked. With floats, adding large numbers to a whole row rounds its scores; if all digits are lost, the
+    probabilities are equal."""
     first, second = total.args[:2]
     operand, other = (first, second) if is_any_dequantize(first) else (second, first)
     numbers = None if is_any_dequantize(other) else call.placed(other).value.constant
@@ -157,7 +157,7 @@ def _of_sum(call: IntegerCall, total: Node) -> Counted:
         equal = (exact == largest) & np.isfinite(largest)
         near = ~equal & (exact + high + _FAR > largest + low)
     if bool(near.any()) or not bool((largest < math.inf).all()):
-        raise UnsupportedError("its mask adds numbers that neither leave a score nor take it out")
+        raise UnsupportedError("its mask adds numbers that neither keep a score nor mask it")
     absorbed = [each for each in np.unique(largest[np.isfinite(largest)]) if _is_absorbed(given, each)]
     gone = equal & np.isin(largest, absorbed)
     mask = equal & ~gone

@@ -45,7 +45,7 @@ def _source(call: IntegerCall) -> Node:
 
 
 def move(call: IntegerCall) -> Any:
-    """The lowering of floats, on integers; what has another scale afterwards is rescaled."""
+    """Uses the lowering of floats on integers, and rescales the result if its scale is another one."""
     given = call.activation(_source(call))
     result = LOWERINGS[name_of(call.node)].function(call)
     several = isinstance(result, list)
@@ -77,7 +77,7 @@ def position(call: IntegerCall) -> Placed:
 
 @lowers_integers("aten.constant_pad_nd.default")
 def pad(call: IntegerCall) -> Placed:
-    """The number of the padding is quantised as the operand is."""
+    """Pads with the value that has been quantised with the operand's parameters."""
     given = call.activation("self")
     number = int(given.quantized(np.float32(call["value"] or 0)))
     placed = padded(call, number)
@@ -110,9 +110,9 @@ def where(call: IntegerCall) -> Value:
 
 @lowers_integers("aten.slice_scatter.default", "aten.index_put.default", "aten.scatter.src", "aten.scatter.value")
 def write(call: IntegerCall) -> Any:
-    """The lowering of floats, on integers that have the scale of the result already."""
+    """Uses the lowering of floats on integers that have been rescaled to the scale of the result."""
     if call.get("accumulate"):
-        raise UnsupportedError("it adds to what is there")
+        raise UnsupportedError("it adds to the elements instead of replacing them")
     given = {node.args[0]: call.activation(node) for node in call.node.all_input_nodes if is_any_dequantize(node)}
 
     def resolve(node: Node) -> Placed:
@@ -127,7 +127,7 @@ def write(call: IntegerCall) -> Any:
 
 @lowers_integers("aten.cat.default")
 def cat(call: IntegerCall) -> Value:
-    """Operands that have other scales than the result are rescaled."""
+    """Rescales the operands to the scale of the result first."""
     nodes = call["tensors"]
     values = [
         _with_scale(call, value, call.activation(node))
@@ -168,8 +168,8 @@ lowers_integers("aten.sum.dim_IntList")(_reduction(divide=False))
 
 @lowers_integers("aten._adaptive_avg_pool2d.default", "aten.avg_pool2d.default")
 def average_pool(call: IntegerCall) -> Any:
-    """Over all of the image as a mean; else TOSA's pool, whose padding is not a part of the mean. A pool without a
-    padding whose only window is large is a mean, too."""
+    """Lowers to a mean if the pool averages the whole image, and to TOSA's pool, which does not count padding,
+    otherwise. A window without padding that covers the image is lowered as a mean only if it is large."""
     sizes, name = call.shape_of("self"), name_of(call.node)
     image = [len(sizes) - 2, len(sizes) - 1]
     if name == "aten._adaptive_avg_pool2d.default":

@@ -56,7 +56,7 @@ def _sum_of_squares(b: Builder, values: Value) -> Value:
 
 
 def _even_mantissa(b: Builder, q: Value) -> tuple[Value, Value]:
-    """Returns r and q * 2^2r, where r is chosen so that the product has 30 or 31 bits. A q of 0 counts as 1."""
+    """Returns r and q * 2^2r, where r is chosen so that the product has 30 or 31 bits. A q of 0 is treated as 1."""
     q = b.maximum(q, 1)
     room = b.shift_right(headroom(b, q), 1)
     return room, b.shift_left(q, b.shift_left(room, 1))
@@ -67,14 +67,14 @@ def _normalized(b: Builder, rows: _Rows, epsilon: float) -> Value:
 
     With c = x - total / size, the squares of a row add up to q = sum(x * x) - total * total / size + size * epsilon,
     and the result is c * sqrt(size / q). q is kept with at least 28 bits, as q * 2^n with an even n. The mean is less
-    than half a step, so that at most half of the sum of the squares is subtracted.
+    than half a step, so that at most half of sum(x * x) is subtracted.
     """
     size = rows.size
     more = size * epsilon
     if more > 2.0**29:
         raise UnsupportedError("its epsilon is larger than its operands")
     squares = _sum_of_squares(b, rows.values)
-    # Neither the sum nor epsilon exceeds 30 bits then.
+    # With this limit, neither the sum nor epsilon exceeds 30 bits.
     most = 30 if more < 1 else math.floor(29 - math.log2(more))
     n = b.minimum(b.sub(b.unary("CLZ", squares), 2), most)
     half = b.shift_right(n, 1)
@@ -100,7 +100,7 @@ class _Squares:
 
     Attributes:
         values: The rows times 2^(13 + r), with at most 30 bits, [rows, size].
-        mantissa: Of at most 31 bits, [rows, 1].
+        mantissa: The mantissa, with at most 31 bits, [rows, 1].
         r, k: int32, [rows, 1]; k is even.
     """
 
@@ -159,7 +159,7 @@ def _affine(call: IntegerCall, value: Value, unit: float, size: int, weight: Any
     bias = np.zeros(1) if bias is None else bias
     largest = float((np.abs(weight) * math.sqrt(size) + np.abs(bias)).max())
     if not 0 < largest < math.inf:
-        raise UnsupportedError("its weights are 0 or no finite numbers")
+        raise UnsupportedError("its weights are all 0, or some are not finite")
     step = largest * 2.0**-30  # the largest result is 2^30 of these
     factors = np.rint(weight * (unit / step) * 2.0**28).astype(np.int32)
     offsets = np.rint(bias / step).astype(np.int32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised tensors of a graph: the nodes that PT2E writes, and what they say."""
+"""The quantisation parameters in the quantize and dequantize nodes that PT2E writes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TYPES = {torch.int8: DType.INT8, torch.int16: DType.INT16, torch.int32: DType.I
 
 @dataclass(frozen=True)
 class Parameters:
-    """How integers stand for floats: `(integer - zero_point) * scale`.
+    """The meaning of integers: the float is `(integer - zero_point) * scale`.
 
     Attributes:
-        scales: One, or one for each index of the dimension `axis`, in float64.
-        zero_point: That of all elements.
+        scales: One scale, or one for each index of the dimension `axis`, in float64.
+        zero_point: The zero point of all elements.
         low, high: The range of the integers.
         dtype: Their type.
     """
@@ -45,14 +45,14 @@ class Parameters:
         return float(self.scales.reshape(()))
 
     def quantized(self, values: Any) -> np.ndarray:
-        """Floats as integers, as PyTorch rounds them."""
+        """Quantises floats with PyTorch's rounding."""
         inverse = np.float32(1.0) / np.float32(self.scale)
         rounded = np.rint(np.asarray(values, dtype=np.float32) * inverse) + self.zero_point
         return np.clip(rounded, self.low, self.high)
 
 
 def parameters_of(node: Node, program: ExportedProgram | None = None) -> Parameters:
-    """What a node quantises with or dequantises. That of channels needs the program, which has the scales.
+    """The parameters of a quantize or dequantize node. The program has the scales if there is one for each channel.
 
     Raises UnsupportedError for integers that TOSA does not have.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Integer convolutions, linear layers and matrix products: the sums are exact and rescaled once."""
+"""Integer convolutions, linear layers and matrix multiplications: the sums are exact and rescaled once."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.graph.names import name_of
 
-_MOST_SPARE, _LEAST_SPARE = 14, 4  # bits of a divisor below its step
+_MOST_SPARE, _LEAST_SPARE = 14, 4  # fractional bits of a divisor
 
 
 def quotient(call: IntegerCall, nodes: list[Node], first: Parameters, second: Parameters) -> Value:
-    """The first operand times the reciprocal of the mantissa of the second, at most a step from what floats give. A
-    quotient by 0 is the largest number of its sign, and 0 of 0.
+    """The first operand times the reciprocal of the mantissa of the second. Results differ from those of floats by at
+    most one step. a / 0 is the largest number with the sign of a, and 0 / 0 is 0.
 
     With |b| = m / 2^room, p = a * 2^44 / m is a / |b| * 2^(44 - room). With the factor k / 2^e of the scales, 0.5 <= k
     < 1, the result is p * k / 2^(e + 44 - room).
@@ -48,17 +48,17 @@ def _sign(b: Builder, value: Value) -> Value:
 
 
 def _side(b: Builder, value: Value) -> Value:
-    """-1 of negative numbers, else 1."""
+    """-1 for negative numbers, else 1."""
     return b.select(b.greater(0, value), -1, 1, DType.INT32)
 
 
 def rounded_quotient(call: IntegerCall, nodes: list[Node], first: Parameters, second: Parameters) -> Value:
-    """The whole quotient, rounded to zero or down, or the remainder that it leaves, exactly for operands of one scale.
-    By 0, a quotient is the largest number of its sign, and 0 of 0; a remainder is 0.
+    """The quotient, rounded to zero or down, or the remainder. Both are exact for operands of one scale. a / 0 is the
+    largest number with the sign of a, 0 / 0 is 0, and the remainder of a division by 0 is 0.
 
-    In units of 2^-spare of the divisor's step, n is the size of the dividend, rounded, and d = m / 2^room that of the
-    divisor. n * 2^30 / m is n / d * 2^(30 - room). It is less than nine off and d is at least 16, so that its whole
-    part is at most one off, which the remainder shows.
+    In units of 2^-spare of the divisor's step, n is the rounded magnitude of the dividend, and d = m / 2^room the
+    magnitude of the divisor. n * 2^30 / m is n / d * 2^(30 - room). Its error is less than nine and d is at least 16,
+    so that the integer part is wrong by at most one, which the remainder shows.
     """
     b, name = call.b, name_of(call.node)
     if name == "aten.div.Tensor_mode" and call["rounding_mode"] is None:
@@ -70,7 +70,7 @@ def rounded_quotient(call: IntegerCall, nodes: list[Node], first: Parameters, se
     dividend, divisor = call.wide_operands(nodes)
     size = b.unary("ABS", dividend)
     n = shrunk(b, b.shift_left(size, _MOST_SPARE), math.ldexp(ratio, spare - _MOST_SPARE))
-    n = b.maximum(n, b.minimum(size, 1))  # a dividend that is not 0 has a size
+    n = b.maximum(n, b.minimum(size, 1))  # a dividend other than 0 must not be rounded to 0
     d = b.shift_left(b.maximum(b.unary("ABS", divisor), 1), spare)
     room = headroom(b, d)
     whole = b.shift_right(b.mul(n, reciprocal(b, b.shift_left(d, room), 2), 30), b.sub(30, room))

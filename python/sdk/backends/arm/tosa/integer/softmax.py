@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Softmax and its logarithm, in int32: of int8 at most a step from what floats give, of int16 at most two."""
+"""Softmax and its logarithm, in int32. Results differ from floats by at most one step in int8, two in int16."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
 _MOST_BITS = 11
-_MOST_ADDED = 1 << _MOST_BITS  # of int8, each is rounded to a bit of 2^-19 then
-_WIDEST = 22  # bits of an exponential of int8
-_WIDE = 30  # those of int16
+_MOST_ADDED = 1 << _MOST_BITS  # int8 exponentials, which are then rounded to a multiple of 2^-19
+_WIDEST = 22  # bits of an exponential for int8
+_WIDE = 30  # bits of an exponential for int16
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from sdk.backends.arm.tosa.int8_sums import int8_sums
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.schema import DType
 
-_MOST_KERNEL = 64  # elements of a side, of an Ethos-U55 and U65
-_MOST_BATCHES = 8  # each is a command
+_MOST_KERNEL = 64  # the largest height and width of a kernel on an Ethos-U55 and U65
+_MOST_BATCHES = 8  # each batch is a command
 
 
 def summed_by_convolution(call: IntegerCall, value: Value, axes: Sequence[int], zero_point: int) -> Value | None:
     """The exact sums of `value - zero_point` in int32, by a depthwise convolution with weights of 1. The axes stay with
-    the size 1. None if an NPU has a better way, or no such convolution.
+    the size 1. None if the NPU has a faster operator, or does not support this convolution.
 
-    int16 is not summed so: its sums have 48 bits, whose factors have 15 bits instead of 31.
+    int16 is excluded: its sums have 48 bits, whose rescale factors have 15 bits instead of 31.
     """
     b, first, last = call.b, min(axes), max(axes)
     batches, channels = math.prod(value.shape[:first]), math.prod(value.shape[last + 1 :])
@@ -40,6 +40,6 @@ def summed_by_convolution(call: IntegerCall, value: Value, axes: Sequence[int], 
 
 
 def _kernel(count: int) -> tuple[int, int] | None:
-    """A height and a width with so many elements: those that differ least."""
+    """The height and width that have `count` elements and are closest to a square."""
     heights = (height for height in range(math.isqrt(count), 0, -1) if count % height == 0)
     return next(((height, count // height) for height in heights if count // height <= _MOST_KERNEL), None)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Units: the nodes with which PT2E expresses one quantised operator.
 
-Its operands are dequantised, and its result, after an activation function that only limits it, is quantised. A unit is
-lowered to integers as a whole; its floats are never computed. A comparison is a unit without a quantised result,
-because its result is bool; so is argmax, whose result is an index. A softmax may include the mask of its operand: a
-`where`, or a sum with a constant."""
+The operands are dequantised, and the result is quantised, possibly after an activation function that only clamps. A
+unit is lowered to integers as a whole; its floats are never computed. The results of comparisons and of argmax are not
+quantised, because they are bool or an index. A softmax may include the mask of its operand: a `where`, or a sum with a
+constant."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Unit:
 
     Attributes:
         call: The operator.
-        mask: The choice or the sum that it reads, or None.
-        index: Which of its results; None if it has one.
-        limit: The activation function after it, or None.
-        last: The node that has the result: it quantises it, or it is the operator, if its result is not quantised.
+        mask: The choice or the sum that the operator reads, or None.
+        index: The index of the operator's result; None if it has only one.
+        limit: The activation function after the operator, or None.
+        last: The node with the result: the quantize node, or the operator itself if its result is not quantised.
         members: All of these, with the getitem node between them.
     """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Call`: a node of the model while it is lowered, with its operands as tensors of TOSA in the wanted layouts.
+"""`Call`: a node of the model while it is lowered, with its operands as tensors of TOSA in the layouts it requests.
 
-TOSA's convolutions and pools want the channels last, PyTorch has them first. A tensor is therefore kept in the layout
-in which it was computed (`Placed`), and converted when an operator asks for another layout. Elementwise operators,
+TOSA's convolutions and pools expect channels last, PyTorch has them first. A tensor is therefore kept in the layout in
+which it was computed (`Placed`), and converted when an operator requires another layout. Elementwise operators,
 reductions and operators that move elements work in any layout, so transposes remain only where two layouts meet.
 """
 
@@ -47,7 +47,7 @@ class Call:
     """A call of an operator.
 
     Attributes:
-        b: Where operators of TOSA are added.
+        b: Gets the operators of TOSA.
         node: The node.
         order: The layout of the results that are returned without one; set by `operands`.
     """
@@ -83,7 +83,7 @@ class Call:
 
     @property
     def sums(self) -> tuple[DType, DType]:
-        """The type of a convolution's sums, and that in which it adds."""
+        """The type of a convolution's result, and its accumulator type."""
         return self.dtype, DType.FP32
 
     def stored(self, number: float) -> float:
@@ -91,7 +91,7 @@ class Call:
         return number
 
     def zero_point(self, name: str) -> int:
-        """The integer that means zero in an operand."""
+        """The integer that represents zero in an operand."""
         return 0
 
     def bias(self, channels: int) -> Value:
@@ -99,7 +99,7 @@ class Call:
         return self.b.number(0, self.dtype, 1) if self["bias"] is None else self.value("bias")
 
     def finished(self, sums: Value, first: int) -> Value:
-        """The sums of a convolution, whose channels begin with the number `first`, as elements of the result."""
+        """Converts the sums of a convolution for the channels from `first` on to elements of the result."""
         return sums
 
     @property
@@ -126,7 +126,7 @@ class Call:
         return self.b.transpose(placed.value, [placed.order.index(dim) for dim in wanted])
 
     def constant(self, name: str) -> Any:
-        """The elements of an operand that is known, else None."""
+        """The elements of a constant operand, else None."""
         argument = self._arguments[name]
         return self._resolve(argument).value.constant if isinstance(argument, Node) else None
 

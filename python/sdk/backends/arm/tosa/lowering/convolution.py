@@ -20,8 +20,8 @@ from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.arm.tosa.types import FLOATS
 
 _MOST_STEPS = 7500
-"""The most elements of a kernel times fours of input channels that one sum reads: the loops of Arm's emulation layer
-have eight iterations for each, and lavapipe ends them after 65,535 (`parts`)."""
+"""The largest product of kernel elements and groups of four input channels for one sum: the loops of Arm's emulation
+layer have eight iterations for each, and lavapipe ends loops after 65,535 iterations (`parts`)."""
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
 
@@ -158,7 +158,7 @@ def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
 
 
 def _weight(call: Call, order: Sequence[int], dims: int) -> Value:
-    """The weight with its dimensions in an order. That of a 1D convolution gets a width of 1."""
+    """The weight with permuted dimensions. The weight of a 1D convolution gets a width of 1."""
     weight = call.value("weight")
     if weight.rank - 2 < dims:
         weight = call.b.reshape(weight, (*weight.shape, 1))
@@ -168,7 +168,7 @@ def _weight(call: Call, order: Sequence[int], dims: int) -> Value:
 def convolution_sums(
     call: Call, name: str, value: Value, weight: Value, bias: Value, shape: Sequence[int], attributes: dict[str, Any]
 ) -> Value:
-    """The sums of a convolution, if they are long from parts of the input channels."""
+    """The sums of a convolution. Long sums are added up from parts of the input channels."""
     zeros = [
         call.b.number(call.zero_point(operand), each.dtype, 1)
         for operand, each in (("input", value), ("weight", weight))

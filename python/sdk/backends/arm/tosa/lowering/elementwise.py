@@ -18,7 +18,7 @@ from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_computed
 from sdk.backends.graph.shapes import is_tensor
 
-_MOST_FACTORS = 8  # of a power that is computed by products
+_MOST_FACTORS = 8  # of a power that is computed by multiplications
 
 
 def _sum(call: Call, add: Callable[[Builder], Callable[[Any, Any], Value]]) -> Value:
@@ -83,8 +83,8 @@ def fmod(call: Call) -> Value:
 
 
 def _floor_quotient(b: Builder, first: Any, second: Any) -> Value:
-    """floor(first / second). The quotient is a product with the reciprocal, whose rounding may lead to the next
-    integer: the remainder, which must have the sign of the divisor and be smaller, shows it."""
+    """floor(first / second). The quotient is a multiplication by the reciprocal, whose rounding may give the next
+    integer. The remainder, which must have the sign of the divisor and be smaller, corrects it."""
     guess = b.unary("FLOOR", b.div(first, second))
     rest = b.sub(first, b.mul(guess, second))
     # Where the divisor is negative, both are negated.
@@ -230,7 +230,7 @@ def _shift(name: str) -> Callable[[Call], Value]:
         value, count = call.operands(call["self"], call["other"])
         limit = 8 * numpy_type(value.dtype).itemsize
         if count.constant is None or count.constant.min() < 0 or count.constant.max() >= limit:
-            raise UnsupportedError(f"it shifts by what is not a constant from 0 to {limit - 1}")
+            raise UnsupportedError(f"its shift is not a constant from 0 to {limit - 1}")
         return call.b.binary(name, value, count)
 
     return lower

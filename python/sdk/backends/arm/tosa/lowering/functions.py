@@ -16,8 +16,8 @@ from sdk.backends.arm.tosa.types import FLOATS
 
 Function = Callable[[Builder, Value], Value]
 
-_LARGE = 1e9  # from here on, x*x + 1 is x*x
-_TERMS = 9  # of the series of the arc tangent, to the last digit of float32 up to tan(pi/8)
+_LARGE = 1e9  # from here on, x*x + 1 rounds to x*x
+_TERMS = 9  # of the arc tangent's series, which are exact to the last digit of float32 up to tan(pi/8)
 
 
 def _unary(function: Function, *, integers: bool = False) -> Callable[[Call], Value]:
@@ -46,7 +46,7 @@ lowers("aten.tan.default")(_unary(lambda b, x: b.div(b.unary("SIN", x), b.unary(
 
 
 def log1p(b: Builder, x: Value) -> Value:
-    """log(u) * x / (u - 1) with u = 1 + x: the rounding of u is in both (W. Kahan)."""
+    """log(u) * x / (u - 1) with u = 1 + x: the rounding error of u cancels (W. Kahan)."""
     u = b.add(x, 1)
     precise = b.mul(b.unary("LOG", u), b.div(x, b.sub(u, 1)))
     unchanged = b.equal(u, 1)
@@ -55,7 +55,7 @@ def log1p(b: Builder, x: Value) -> Value:
 
 
 def expm1(b: Builder, x: Value) -> Value:
-    """(u - 1) * x / log(u) with u = exp(x): the rounding of u is in both (W. Kahan)."""
+    """(u - 1) * x / log(u) with u = exp(x): the rounding error of u cancels (W. Kahan)."""
     u = b.unary("EXP", x)
     less = b.sub(u, 1)
     precise = b.mul(less, b.div(x, b.unary("LOG", u)))
@@ -85,7 +85,7 @@ def cosh(b: Builder, x: Value) -> Value:
 
 
 def asinh(b: Builder, x: Value) -> Value:
-    """log1p(|x| + x*x / (1 + sqrt(x*x + 1))), or log(2 |x|) where x*x + 1 is x*x."""
+    """log1p(|x| + x*x / (1 + sqrt(x*x + 1))), or log(2 |x|) where x*x + 1 rounds to x*x."""
     size = b.unary("ABS", x)
     bounded = b.minimum(size, _LARGE)
     square = b.mul(bounded, bounded)
@@ -95,7 +95,7 @@ def asinh(b: Builder, x: Value) -> Value:
 
 
 def acosh(b: Builder, x: Value) -> Value:
-    """log1p(t + sqrt(2 t + t*t)) with t = x - 1, or log(2 x) where that is t*t."""
+    """log1p(t + sqrt(2 t + t*t)) with t = x - 1, or log(2 x) where 2 t + t*t rounds to t*t."""
     t = b.sub(b.minimum(x, _LARGE), 1)
     precise = log1p(b, b.add(t, b.sqrt(b.mul(t, b.add(t, 2)))))
     return b.select(b.greater(x, _LARGE), b.add(b.unary("LOG", x), math.log(2)), precise)
@@ -139,9 +139,9 @@ for _function in (log1p, expm1, sinh, cosh, asinh, acosh, atanh, atan, asin, aco
 
 
 def _round(b: Builder, x: Value) -> Value:
-    """CAST rounds to the nearest, ties to even. From 2^23 on there are no fractions."""
+    """CAST rounds to the nearest, ties to even. Floats from 2^23 on are integers already."""
     nearest = b.round(x)
-    return b.select(b.greater(2.0**23, b.unary("ABS", x)), nearest, x)  # x is NaN, infinite or whole
+    return b.select(b.greater(2.0**23, b.unary("ABS", x)), nearest, x)  # x is NaN, infinite or an integer
 
 
 lowers("aten.round.default")(_unary(_round))

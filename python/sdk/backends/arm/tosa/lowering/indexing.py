@@ -55,7 +55,7 @@ def index_select(call: Call) -> Placed:
 
 @dataclass(frozen=True)
 class _Indexed:
-    """What one or several tensors of indices read or write: rows of an operand whose indexed dimensions come first.
+    """The rows that one or several tensors of indices read or write. The indexed dimensions of the operand come first.
 
     Attributes:
         rows: The operand as [rows, ...].
@@ -92,7 +92,7 @@ def _indexed(call: Call) -> _Indexed:
     rest = [dim for dim in range(len(sizes)) if dim not in given]
     source = call.value("self", (*dims, *rest))
     rows = call.b.reshape(source, (math.prod(sizes[dim] for dim in dims), *(sizes[dim] for dim in rest)))
-    # The dimensions of the indices come where those that they replace were.
+    # The dimensions of the indices replace the indexed dimensions at their position.
     shape = (*found[0].shape, *(sizes[dim] for dim in rest))
     count, before = found[0].rank, dims[0]
     order = (*range(count, count + before), *range(count), *range(count + before, len(shape)))
@@ -108,7 +108,7 @@ def index(call: Call) -> Value:
 
 @lowers("aten.index_put.default", indices=True)
 def index_put(call: Call) -> Value:
-    """Lowers calls with constant indices: TOSA's SCATTER forbids the same index twice, which constants can exclude."""
+    """Lowers calls with constant indices: TOSA's SCATTER forbids an index twice, which only constants can guarantee."""
     where = _indexed(call)
     b, positions = call.b, where.indices.constant
     if positions is None or np.unique(positions).size != positions.size:
@@ -132,7 +132,7 @@ def index_put(call: Call) -> Value:
 
 @lowers("aten.scatter.src", "aten.scatter.value", indices=True)
 def scatter(call: Call) -> Value:
-    """Lowers calls with constant indices, for the reason of `index_put`."""
+    """Lowers calls with constant indices, for the same reason as `index_put`."""
     sizes, wanted, indices = call.shape, call.shape_of("index"), call.constant("index")
     if not sizes:
         raise UnsupportedError("its operand has no dimensions")
@@ -177,7 +177,7 @@ def as_strided(call: Call) -> Value:
     """Returns the elements at constant positions of a tensor whose memory has the order of its dimensions."""
     given = call["self"].meta["val"]
     if not given.is_contiguous() or given.storage_offset():
-        raise UnsupportedError("its operand lies in memory in another order than its dimensions say")
+        raise UnsupportedError("the order of its operand's elements in memory is not that of its dimensions")
     positions = np.full((), call["storage_offset"] or 0)
     for size, stride in zip(call["size"], call["stride"], strict=True):
         positions = positions[..., None] + np.arange(size) * stride

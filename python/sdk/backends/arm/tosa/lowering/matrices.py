@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Matrix products and linear layers."""
+"""Matrix multiplications and linear layers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bmm(call: Call) -> Value:
 
 
 def _product(call: Call, first: Node, second: Node) -> Value:
-    """A product of two matrices."""
+    """A multiplication of two matrices."""
     left, right = (call.b.reshape(value, (1, *value.shape)) for value in (call.value(first), call.value(second)))
     return call.b.reshape(call.b.matmul(left, right), call.shape)
 
@@ -56,7 +56,7 @@ def _scaled_sum(call: Call, product: Value, added: Value) -> Value:
 
 @lowers("aten.linear.default")
 def linear(call: Call) -> Value:
-    """Rows times the transposed weight, which is transposed here where it is constant."""
+    """Rows times the transposed weight. A constant weight is transposed at compile time."""
     _float_operands(call)
     weight = call.value("weight", (1, 0))
     value = call.value("input")

@@ -16,7 +16,7 @@ from sdk.backends.arm.tosa.parts import MOST_READ
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
 from sdk.backends.arm.tosa.types import FLOATS
 
-_MOST_MEANS = 256  # results of an adaptive pool whose windows differ in size
+_MOST_MEANS = 256  # results of an adaptive pool with windows of different sizes
 
 
 def _image(call: Call, name: str, rank: int, dtype: DType | None = None) -> tuple[Value, tuple[int, ...]]:

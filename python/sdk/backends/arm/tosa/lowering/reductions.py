@@ -14,11 +14,11 @@ from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type
 
-_MOST_SUMMED = 1024  # by one running sum, which is a product with a square matrix
+_MOST_SUMMED = 1024  # elements of a cumulative sum, which is a multiplication by a square matrix
 
 
 def _dims(call: Call, name: str) -> list[int]:
-    """The dimensions that an argument names; all if it names none."""
+    """The dimensions in an argument, or all dimensions if it is empty."""
     rank = len(call.shape_of("self"))
     given = call.get(name)
     dims = [given] if isinstance(given, int) else list(given or range(rank))
@@ -26,7 +26,7 @@ def _dims(call: Call, name: str) -> list[int]:
 
 
 def _reduced(call: Call, value: Value, order: tuple[int, ...], dims: Sequence[int]) -> Placed:
-    """A result whose reduced dimensions have the size 1, without them unless the call keeps them."""
+    """Removes the reduced dimensions, which have size 1, unless the call keeps them."""
     placed = Placed(value, order)
     keepdim = call.get("keepdim")
     return placed if keepdim else without_axes(call.b, placed, dims)
@@ -83,14 +83,14 @@ def var(call: Call) -> Placed:
     count = int(np.prod([source.value.shape[axis] for axis in axes]))
     degrees = count - (1 if correction is None else correction)
     if degrees <= 0:
-        raise UnsupportedError("it divides by no degrees of freedom")
+        raise UnsupportedError("it has no degrees of freedom to divide by")
     less = call.b.sub(source.value, call.b.mean(source.value, axes))
     total = call.b.reduce("REDUCE_SUM", call.b.mul(less, less), axes)
     return _reduced(call, call.b.mul(total, 1 / degrees), source.order, dims)
 
 
 def _position(call: Call, sign: int) -> Placed:
-    """The position of an extreme; without a dimension, that in the flattened tensor."""
+    """The position of the maximum or minimum along a dimension, or in the flattened tensor if none is given."""
     placed = call.placed("self")
     if placed.value.dtype not in (*FLOATS, DType.INT8, DType.INT16):  # integers are quantised floats
         raise UnsupportedError("its operand is not a float")
@@ -102,7 +102,7 @@ def _position(call: Call, sign: int) -> Placed:
 
 
 def _in_reverse(call: Call, value: Value) -> Value:
-    """Numbers in the opposite order. NEGATE of integers would make the two smallest alike."""
+    """Reverses the order of numbers. NEGATE would saturate, and make the two smallest integers equal."""
     return call.b.negate(value) if value.dtype in FLOATS else call.b.unary("BITWISE_NOT", value)
 
 
@@ -156,7 +156,7 @@ def cumsum(call: Call) -> Placed:
 
 
 def running_sums(call: Call, dtype: DType, multiply: Callable[[Value, Value], Value]) -> Placed:
-    """A product of rows, [1, rows, size], with the matrix, [1, size, size], whose upper triangle is 1."""
+    """Multiplies rows, [1, rows, size], by the matrix, [1, size, size], whose upper triangle is 1."""
     shape = call.shape
     if not shape:
         raise UnsupportedError("its operand has no dimensions")

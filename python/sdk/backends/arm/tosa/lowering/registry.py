@@ -24,10 +24,10 @@ Function = Callable[..., Any]
 
 
 class Tried:
-    """An operator whose lowering says which calls TOSA expresses."""
+    """An operator whose lowering decides which calls TOSA can express."""
 
     def refusal(self, node: Node, partition: Partition) -> str | None:
-        """Why a call cannot be lowered. If it can, it is in the partition afterwards."""
+        """The reason why a call cannot be lowered, or None. Without a reason, the partition contains it afterwards."""
         try:
             self.lower(node, partition)
         except UnsupportedError as error:

@@ -50,7 +50,7 @@ def _axis(inputs: int, outputs: int, n: int, d: int, offset: int) -> _Axis:
 
 
 def _nearest(inputs: int, outputs: int) -> _Axis:
-    """RESIZE rounds halves up: half an input less makes that the floor."""
+    """RESIZE rounds halves up, so subtracting half an input element gives the floor."""
     exact = np.arange(outputs) * inputs // outputs
     pytorch = np.floor(np.arange(outputs, dtype=np.float32) * np.float32(inputs / outputs)).astype(np.int64)
     if not np.array_equal(exact, np.minimum(pytorch, inputs - 1)):
@@ -62,7 +62,7 @@ def _linear(inputs: int, outputs: int, align_corners: bool) -> _Axis:
     if not align_corners:
         return _axis(inputs, outputs, 2 * outputs, 2 * inputs, inputs - outputs)
     if outputs == 1:
-        raise UnsupportedError("it aligns the corners of a result of the size 1")
+        raise UnsupportedError("it aligns the corners of a result of size 1")
     return _axis(inputs, outputs, outputs - 1, inputs - 1, 0)
 
 
@@ -76,7 +76,8 @@ def _resize(b: Builder, value: Value, axes: list[_Axis], mode: ResizeMode) -> Va
 
 
 def resized(call: Call, mode: ResizeMode, align_corners: bool) -> tuple[Placed, int]:
-    """The result, and by what it is too large: RESIZE makes int32 of int8, and int48 of int16, by integer weights."""
+    """The result, and the factor by which it is too large: RESIZE multiplies integers by integer weights, which turns
+    int8 into int32 and int16 into int48."""
     order = channels_last(4)
     value = call.value("input", order)
     sizes = list(zip(value.shape[1:3], call.shape[2:], strict=True))
@@ -84,7 +85,7 @@ def resized(call: Call, mode: ResizeMode, align_corners: bool) -> tuple[Placed, 
     if factors is not None and any(
         inputs * factor != outputs for (inputs, outputs), factor in zip(sizes, factors, strict=True)
     ):
-        raise UnsupportedError("its factor gives no whole size, and PyTorch computes positions with the factor")
+        raise UnsupportedError("its factor gives no integer size, and PyTorch computes positions with the factor")
     # An input of the size 1 is repeated: RESIZE cannot read beyond it.
     value = call.b.tile(value, [1, *(outputs if inputs == 1 else 1 for inputs, outputs in sizes), 1])
     axes = []

@@ -127,7 +127,7 @@ def pad(call: Call) -> Placed:
 
 
 def padded(call: Call, number: float) -> Placed:
-    """The operand of a padding, with a number around it."""
+    """The operand, padded with a number."""
     source = call.placed("self")
     pairs = _pairs(call["pad"], len(source.order))
     cut = source.value
@@ -140,7 +140,7 @@ def padded(call: Call, number: float) -> Placed:
 
 
 def _pairs(flat: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """PyTorch's list, which begins with the last dimension, by dimension."""
+    """The pairs by dimension. PyTorch's list begins with the last dimension."""
     pairs = [(flat[position], flat[position + 1]) for position in range(0, len(flat), 2)]
     return [(0, 0)] * (rank - len(pairs)) + pairs[::-1]
 

@@ -22,7 +22,7 @@ MOST = 8192
 
 @dataclass(frozen=True)
 class Window:
-    """Along one dimension."""
+    """The window of a convolution or pool along one dimension."""
 
     kernel: int
     stride: int
@@ -30,12 +30,12 @@ class Window:
     dilation: int = 1
 
     def after(self, size: int, results: int) -> int:
-        """The padding after an input of a size, for a number of results."""
+        """The padding after an input of size `size` that gives `results` results."""
         return (results - 1) * self.stride + (self.kernel - 1) * self.dilation + 1 - size - self.before
 
 
 def windows(kernel: Any, stride: Any, padding: Any, dilation: Any, count: int) -> list[Window]:
-    """Windows by dimension. PyTorch's lists may have one number for all; an empty stride is the kernel.
+    """Windows by dimension. PyTorch's lists may have one number for all; an empty stride means the kernel size.
 
     Raises UnsupportedError for what is beyond TOSA's level 8K.
     """
@@ -51,7 +51,7 @@ def windows(kernel: Any, stride: Any, padding: Any, dilation: Any, count: int) -
 def fitted(
     b: Builder, value: Value, found: Sequence[Window], results: Sequence[int]
 ) -> tuple[Value, list[tuple[int, int]]]:
-    """A value [batch, *sizes, channels] whose ends that no window reads are cut off, and the padding by dimension."""
+    """A value [batch, *sizes, channels] without the ends that no window reads, and the padding by dimension."""
     pads = []
     for axis, (window, count) in enumerate(zip(found, results, strict=True), start=1):
         after = window.after(value.shape[axis], count)

@@ -97,7 +97,7 @@ def _declare(name: str, is_last: bool, dtypes: Sequence[torch.dtype] = _SAMPLES,
               f"{name} requires depthwise conv (groups == in_channels), got {groups=}, {channels=}")  # fmt: skip
         tail = (groups, input_zero_point, weight_zero_point, bias_scale, out_scale, out_zero_point)
         if not is_last:
-            check(input.is_contiguous(), f"cadence::{name}: expected an input in the order of its dimensions")
+            check(input.is_contiguous(), f"cadence::{name}: expected a contiguous input")
             return _convolve(input, weight, bias, stride, padding, dilation, *tail)
         kernel = weight_to_channels_first(weight, input.dim() - 2, is_depthwise)
         result = _convolve(to_channels_first(input), kernel, bias, stride, padding, dilation, *tail)

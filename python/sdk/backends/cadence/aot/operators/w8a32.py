@@ -28,7 +28,7 @@ def _check_row(input: Tensor) -> None:
 
 @operator("quantized_w8a32_linear", _LAYER, _linear_shape, outs=("output",))
 def quantized_w8a32_linear(input: Tensor, weight: Tensor, w_scale: float, bias: Tensor, b_scale: float) -> Tensor:
-    """Weights (inputs, outputs)."""
+    """Multiplies a row by weights of shape (inputs, outputs)."""
     check_dtype("quantized_w8a32_linear", "weights", weight, torch.int8)
     check_dtype("quantized_w8a32_linear", "a bias", bias, torch.int8)
     _check_row(input)

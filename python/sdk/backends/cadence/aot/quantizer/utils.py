@@ -27,7 +27,7 @@ class Partition:
 
 
 def copy_node_metadata(dest_node: Node, src_node: Node) -> None:
-    """Copies the metadata that says where in the model a node comes from."""
+    """Copies the metadata with a node's origin in the model."""
     for key in ("nn_module_stack", "stack_trace", "source_fn_stack"):
         if src_node.meta.get(key):
             dest_node.meta[key] = src_node.meta[key]
@@ -53,7 +53,7 @@ def no_outside_users(fused_partition: Sequence[Partition]) -> bool:
 
 
 def create_zero_bias_int32(graph_module: GraphModule, weight_node: Node, bias_scale: float) -> Node:
-    """Inserts a bias of zeros, one for each output of the weights. The caller chooses the place in the graph."""
+    """Inserts a bias of zeros, one for each output of the weights. The caller chooses the position in the graph."""
     weight = weight_node.meta.get("val")
     if weight is None:
         weight = graph_module

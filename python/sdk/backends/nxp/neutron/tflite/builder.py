@@ -33,8 +33,8 @@ class Builder:
     """Writes the calls of a graph in their order.
 
     Args:
-        graph: All of its tensors are quantised, or constants.
-        converts_formats: Whether the model's inputs and outputs are as in PyTorch. Otherwise images keep channels last.
+        graph: The graph, whose tensors are quantised or constants.
+        converts_formats: Whether inputs and outputs have PyTorch's order. Otherwise images have channels last.
 
     Attributes:
         graph: The graph.
@@ -48,7 +48,7 @@ class Builder:
         self._converts = converts_formats
         self.last = channels_last(graph)
         self._aliases: dict[int, int] = {}
-        self._made: dict[tuple[int, bool], int] = {}  # by the value, and whether channels are last
+        self._made: dict[tuple[int, bool], int] = {}  # tensors, by the value and whether channels are last
         self._codes: dict[Code, int] = {}
         self.model = Model(VERSION, [], [SubGraph([], [], [], [])], "Neutron", [Buffer()])
         self._adopt_scales()
@@ -87,7 +87,7 @@ class Builder:
         self._aliases[position] = self.resolve(source)
 
     def given(self, argument: Ref, is_last: bool | None = None) -> int:
-        """The tensor of an operand; with `is_last`, in that order of dimensions, else in its own."""
+        """The tensor of an operand, in the operand's order of dimensions unless `is_last` selects one."""
         position = self.resolve(argument.value)
         return self.stored(position, position in self.last if is_last is None else is_last)
 
@@ -119,7 +119,7 @@ class Builder:
         return self.temporary(value, value.shape)
 
     def finish_plain(self, position: int, plain: int) -> None:
-        """Makes what `plain_result` gave the result, in that one's order of dimensions."""
+        """Makes the tensor of `plain_result` the result, transposed to channels last if necessary."""
         if position in self.last:
             self.call(Code.TRANSPOSE, [plain, self.integers(list(TO_LAST))], self.result(position))
 
@@ -161,7 +161,7 @@ class Builder:
         shape = self.main.tensors[source].shape
         target = [shape[dim] for dim in order]
         moved = [dim for dim in order if shape[dim] != 1]
-        if moved == sorted(moved):  # the elements stay where they are
+        if moved == sorted(moved):  # only dimensions of size 1 move
             return self.reshaped(source, target, like)
         return self.call(Code.TRANSPOSE, [source, self.integers(list(order))], self.temporary(like, target))
 
@@ -178,7 +178,7 @@ class Builder:
         return index
 
     def _adopt_scales(self) -> None:
-        """Gives the inputs the scales with which they are read: where they come from, they had them."""
+        """Gives values without a scale, such as inputs, the scale that their `ASSUME` calls declare."""
         for call in self.graph.calls:
             if call.name != ASSUME:
                 continue

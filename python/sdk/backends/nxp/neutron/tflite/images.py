@@ -29,8 +29,8 @@ from sdk.backends.nxp.neutron.tflite.schema import (
 
 
 def activation_of(call: Call) -> int:
-    """The number of the activation function that an operator computes, too; 0 for limits that LiteRT computes after
-    it."""
+    """LiteRT's number of the activation function that is fused into an operator; 0 if there is none, or if its limits
+    need a separate operator."""
     return ACTIVATIONS.get(RELUS.get((finite(call.low), finite(call.high))), 0)
 
 
@@ -58,7 +58,7 @@ def finish_unfused(b: Builder, call: Call, code: Code, inputs: Sequence[int], op
 
 
 def _activate(b: Builder, call: Call, source: int, target: int) -> None:
-    """Adds the activation function of a call as a call."""
+    """Adds a separate call for the activation function of a call."""
     bounds = (finite(call.low), finite(call.high))
     name = RELUS.get(bounds)
     if name is None:
@@ -68,7 +68,7 @@ def _activate(b: Builder, call: Call, source: int, target: int) -> None:
 
 
 def limit(b: Builder, source: int, target: int, value: Value, low: float | None, high: float | None) -> None:
-    """Limits that are not an activation function of LiteRT."""
+    """Clamps with MINIMUM and MAXIMUM, for limits that no activation function of LiteRT has."""
     parameters, shape = b.main.tensors[target].quantization, b.main.tensors[target].shape
     if b.main.tensors[source].quantization != parameters:
         source = b.call(Code.QUANTIZE, [source], b.temporary(value, shape))
@@ -117,7 +117,7 @@ class _Image:
     """The operand and the result of a call as images of four dimensions with channels last."""
 
     def __init__(self, b: Builder, call: Call, rows: int) -> None:
-        """`rows` is where a dimension is put into those with fewer."""
+        """`rows` is the position at which a dimension of size 1 is inserted into images with fewer dimensions."""
         self.b, self.call = b, call
         value = b.value(call.args[0].value)
         self.shape = [*value.shape]
@@ -141,13 +141,13 @@ class _Image:
         return self.b.temporary(self.result, [self.after[dim] for dim in TO_LAST])
 
     def end(self, target: int) -> None:
-        """Makes the result of a call what the graph has."""
+        """Converts the result back to the shape that the graph declares."""
         if not self._is_whole:
             plain = self.b.transposed(target, TO_FIRST, self.result)
             self.b.reshaped(plain, self.result.shape, self.result, self.b.result(self.call.results[0]))
 
     def padded(self, padding: Sequence[int], filler: int) -> int:
-        """The operand with rows and columns of an integer around it."""
+        """Returns the operand with rows and columns of the integer `filler` around it."""
         if not any(padding):
             return self.source
         pairs = [[0, 0], *([each, each] for each in padding), [0, 0]]
@@ -160,7 +160,7 @@ class _Image:
 def _is_same(
     before: Sequence[int], after: Sequence[int], kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> bool:
-    """Whether a padding is the one that LiteRT calculates of the sizes."""
+    """Whether a padding is the one that LiteRT calculates from the sizes."""
     for size, out, width, step, pad, factor in zip(before, after, kernel, stride, padding, dilation, strict=True):
         total = max((out - 1) * step + (width - 1) * factor + 1 - size, 0)
         if out != -(-size // step) or total // 2 != pad:
@@ -290,7 +290,7 @@ def average(b: Builder, call: Call) -> None:
     kernel, stride, padding = (_window(each) for each in call.args[1:4])
     image = _Image(b, call, 0)
     assert image.value.quantization is not None
-    # LiteRT leaves its own padding out of averages.
+    # LiteRT's averages do not include its own padding.
     source = image.padded(padding, image.value.quantization.zero_point)
     _pool(image, Code.AVERAGE_POOL_2D, source, kernel, stride or kernel, Padding.VALID)
 

@@ -33,8 +33,8 @@ def write(graph: Graph, converts_formats: bool = True) -> Model:
     """Converts a graph to a model of LiteRT.
 
     Args:
-        graph: Of a partition that Neutron takes.
-        converts_formats: Whether inputs and outputs are as in PyTorch. Otherwise images have channels last.
+        graph: The graph of a partition that Neutron takes.
+        converts_formats: Whether inputs and outputs have PyTorch's order. Otherwise images have channels last.
 
     Raises ValueError for a call that Neutron does not have.
     """
@@ -115,7 +115,7 @@ def _prelu(b: Builder, call: Call) -> None:
     source, slopes = call.args
     value, rank = b.value(slopes.value), len(b.graph.values[call.results[0]].shape)
     assert value.data is not None
-    # The slopes are of dimension 1, which is the last one of images with channels last.
+    # The slopes belong to dimension 1, which is the last dimension if channels are last.
     behind = 0 if call.results[0] in b.last or value.data.numel() == 1 else rank - 2
     data = value.data.reshape([1] * (rank - 2 - behind) + [-1] + [1] * behind) if rank > 1 else value.data
     inputs = [b.given(source, call.results[0] in b.last), b.constant(data, value.quantization)]
@@ -131,7 +131,7 @@ def _unary(code: Code, options: Callable[[Call], Any] | None = None) -> Callable
 
 
 def _negated(b: Builder, call: Call) -> None:
-    """The difference from zero, which stays within the range: LiteRT's negation does not."""
+    """Subtracts from zero, which saturates; LiteRT's negation does not."""
     position = call.results[0]
     zero = images.number(b, b.value(call.args[0].value), 0.0)
     b.call(Code.SUB, [zero, b.given(call.args[0], position in b.last)], b.result(position), SubOptions(0))
@@ -143,7 +143,7 @@ def _softmax(b: Builder, call: Call) -> None:
     if (dim % rank == rank - 1) == (position not in b.last):
         b.call(Code.SOFTMAX, [b.given(source, position in b.last)], b.result(position), SoftmaxOptions(1.0))
         return
-    # The last dimension of an image with channels last: computed in PyTorch's order.
+    # LiteRT reduces the last dimension, so this softmax is computed in the other order of dimensions.
     plain = b.call(Code.SOFTMAX, [b.given(source, False)], b.plain_result(position), SoftmaxOptions(1.0))
     b.finish_plain(position, plain)
 
@@ -167,7 +167,7 @@ def _joint(b: Builder, call: Call) -> None:
 
 
 def _axes(b: Builder, position: int, dims: Any) -> list[int]:
-    """Dimensions of PyTorch in the order of the value's."""
+    """Converts PyTorch's dimensions to axes of a value that may have channels last."""
     rank = len(b.graph.values[position].shape)
     given = [dim % rank for dim in dims]
     return [TO_LAST.index(dim) for dim in given] if position in b.last else given
@@ -210,7 +210,7 @@ def _reduced(b: Builder, call: Call) -> None:
     over = [dim % len(shape) for dim in (dims or range(len(shape)))]
     position, place = call.results[0], b.resolve(source.value)
     rest = [dim for dim in TO_LAST if dim not in over]
-    is_image = len(shape) == 4  # which may have channels last; of more dimensions, the result may be such an image
+    is_image = len(shape) == 4  # only images have channels last; the result of more dimensions may be an image
     is_last = is_image and (place in b.last if not keeps and rest == sorted(rest) else position in b.last)
     axes = [TO_LAST.index(dim) for dim in over] if is_last else over
     inputs = [b.given(source, is_last), b.integers(axes)]
@@ -221,7 +221,7 @@ def _reduced(b: Builder, call: Call) -> None:
 
 
 def _moved(b: Builder, call: Call) -> None:
-    """Writes a permutation, merged with that of channels last."""
+    """Writes a permutation, merged with the permutations between PyTorch's order and channels last."""
     source, position = call.args[0], call.results[0]
     value = b.value(source.value)
     order = _order(call, len(value.shape))
@@ -236,7 +236,7 @@ def _moved(b: Builder, call: Call) -> None:
 
 
 def _order(call: Call, rank: int) -> list[int]:
-    """The dimensions of the operand in the order of the result, as PyTorch does it with one of distinct sizes."""
+    """The permutation that a call applies, found by running it in PyTorch on a tensor with distinct sizes."""
     sizes = range(2, rank + 2)
     moved = aten(call.name, [torch.empty(tuple(sizes), device="meta"), *call.args[1:]])
     return [sizes.index(size) for size in moved.shape]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What annotates the calls of each operator."""
+"""The functions that annotate the calls of each operator."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What annotates each operator for the HTP, and which chips have a scheme."""
+"""The functions that annotate each operator for the HTP, and the chips that support a scheme."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _unless_annotated(annotate: Annotate) -> Annotate:
 
 
 def _norm(weight: Callable[[QuantizationConfig], Any], places: tuple[int, ...]) -> Annotate:
-    """A normalisation: its operand, its weight and bias at `places`, and the result."""
+    """Annotates a normalisation: its operand, its weight and bias (the arguments `places`), and the result."""
 
     def annotate(node: Node, config: QuantizationConfig) -> None:
         operands = {node.args[0]: config.input_activation}
@@ -97,7 +97,7 @@ def _concatenation(node: Node, config: QuantizationConfig) -> None:
 
 
 def _parts(node: Node, config: QuantizationConfig) -> None:
-    """What is split: the parts have the scale of the whole."""
+    """Annotates splits, whose parts have the scale of the operand."""
     source = node.args[0]
     if not is_float(source):
         return
@@ -152,12 +152,12 @@ def _embedding(node: Node, config: QuantizationConfig) -> None:
 def _item(node: Node, config: QuantizationConfig) -> None:
     if is_float(node):
         source: Any = node.args[0]
-        is_top = source.target == _aten.topk.default  # QNN gives the values the scale of the operand
+        is_top = source.target == _aten.topk.default  # for QNN, the values have the scale of the operand
         mark(node, {}, SharedQuantizationSpec(source) if is_top else config.output_activation)
 
 
 def _unit(node: Node, config: QuantizationConfig) -> None:
-    """A result from 0 to 1."""
+    """Annotates operators whose results are from 0 to 1."""
     if config.output_activation is not None and is_float(node):
         low, high = limits_of(config.output_activation)
         mark(node, {node.args[0]: config.input_activation}, fixed(config, 1 / (high - low + 1), 0))
@@ -170,7 +170,8 @@ def _tanh(node: Node, config: QuantizationConfig) -> None:
 
 
 def _written(place: int) -> Annotate:
-    """What is written into a tensor: the result has its scale. The tensor itself may be state, which has none."""
+    """Annotates writes into a tensor: the result has the scale of the written value. The tensor itself may be state,
+    which has no scale."""
 
     def annotate(node: Node, config: QuantizationConfig) -> None:
         value = node.args[place]
@@ -182,7 +183,7 @@ def _written(place: int) -> Annotate:
 
 
 def _share(*places: int) -> Annotate:
-    """The operand, the operands at `places` and the result have one scale."""
+    """Annotates the first operand, the operands at `places` and the result with one scale."""
 
     def annotate(node: Node, config: QuantizationConfig) -> None:
         source = node.args[0]
@@ -205,7 +206,7 @@ def _stack(node: Node, config: QuantizationConfig) -> None:
 
 
 def _all_floats(node: Node, config: QuantizationConfig) -> None:
-    """All operands that are floats, and the result."""
+    """Annotates all float operands and the result."""
     if config.input_activation is None:
         return
     operands = {each: config.input_activation for each in node.args if is_float(each)}
@@ -299,7 +300,7 @@ RULES: Final[dict[Any, Annotate]] = {
     **{each: annotate for names, annotate in _GROUPS for each in _found(names)},
     operator.getitem: _unless_annotated(_item),
 }
-"""What annotates the calls of an operator."""
+"""The function that annotates the calls of an operator, by operator."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ _WIDE = _Need(HtpArch.V73, "16-bit activations with 16-bit weights")
 
 
 def needs(node: Node, chip: SocInfo) -> str | None:
-    """What an annotated layer has that a chip does not; None if the chip has all."""
+    """Why a chip does not support an annotated layer; None if it does."""
     annotation = node.meta.get(ANNOTATION)
     if annotation is None or len(node.args) < 2:
         return None

@@ -18,10 +18,10 @@ class ConcatObserver(UniformQuantizationObserverBase):
 
     Args:
         node_name: The name of the concatenation.
-        graph: That of the model, which `prepare_pt2e` changes in place.
-        dtype: Of the integers.
-        qscheme: With one scale.
-        kwargs: Those of torchao's observers.
+        graph: The graph of the model, which `prepare_pt2e` changes in place.
+        dtype: The dtype of the integers.
+        qscheme: A scheme with one scale.
+        kwargs: The arguments of torchao's observers.
     """
 
     min_val: Tensor
@@ -57,7 +57,7 @@ class ConcatObserver(UniformQuantizationObserverBase):
 
 
 def _observer_of(node: Node) -> Any:
-    """The observer with a range whose result a node is; None for others."""
+    """The observer that a node calls, if it has a range; otherwise None."""
     owner = node.graph.owning_module
     if node.op != "call_module" or owner is None:
         return None

@@ -23,12 +23,12 @@ class PerBlockParamObserver(AffineQuantizedMinMaxObserver):
     """Reads a weight once.
 
     Args:
-        dtype: Of the integers.
-        block_size: The elements of a block in each dimension, of which the weight's size is a multiple.
+        dtype: The dtype of the integers.
+        block_size: The size of a block in each dimension, which must divide the weight's size.
         quant_min: The smallest integer.
-        quant_max: The largest.
+        quant_max: The largest integer.
         eps: The smallest scale.
-        kwargs: Those of torchao's observers.
+        kwargs: The arguments of torchao's observers.
     """
 
     def __init__(
@@ -129,5 +129,5 @@ class PerBlockParamFakeQuantize(FakeQuantize):
         return found
 
     def convert(self, model: Any, observer_node: Any) -> None:
-        """Puts quantise and dequantise calls into the place of the observer."""
+        """Replaces the observer by quantise and dequantise calls."""
         self.activation_post_process.convert(model, observer_node)

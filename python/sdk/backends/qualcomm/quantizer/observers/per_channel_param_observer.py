@@ -28,15 +28,15 @@ class PerChannelParamObserver(PerChannelMinMaxObserver):
 
 
 class PerChannelParamObserverWithLossEvaluation(UniformQuantizationObserverBase):
-    """Chooses the range of each channel, among `steps` parts of the largest magnitude, with the least error.
+    """Chooses the range with the least error for each channel, among `steps` fractions of the largest magnitude.
 
     Args:
         ch_axis: The dimension of the channels.
         use_mse: The error is the mean square; otherwise the cosine distance of all channels.
         steps: How many ranges are tried.
-        dtype: Of the integers.
+        dtype: The dtype of the integers.
         qscheme: `torch.per_channel_symmetric`.
-        kwargs: Those of torchao's observers.
+        kwargs: The arguments of torchao's observers.
     """
 
     min_val: Tensor

@@ -57,8 +57,8 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
 
 
 def table_of(configs: Iterable[type[XNNPartitionerConfig]], replaces: bool = False) -> Operators[XNNPartitionerConfig]:
-    """Returns the table of some operators. With `replaces`, the last of several configs that name an operator gets
-    it."""
+    """Returns the table of some operators. With `replaces`, the last of several configs for an operator is
+    used."""
     table = Operators[XNNPartitionerConfig]("XNNPACK")
     for cls in configs:
         table.add(cls.target_names, cls(), replaces)

@@ -12,7 +12,7 @@ from sdk.backends.apple.coreml.verify.operations.registry import DTYPES, integer
 
 
 def spread(x: torch.Tensor, shape: list[int]) -> torch.Tensor:
-    """Repeats the elements of x along each axis until it has a shape: numbers that each hold for a block."""
+    """Repeats the elements of x, each of which holds for a block, along each axis until x has the given shape."""
     for axis, size in enumerate(shape):
         if x.shape[axis] != size:
             x = x.repeat_interleave(size // x.shape[axis], dim=axis)
@@ -101,7 +101,7 @@ def constant_cast(source_val: torch.Tensor, output_dtype: str) -> torch.Tensor:
 
 
 def unpack_bits(data: torch.Tensor, bits: int, count: int, signed: bool = False) -> torch.Tensor:
-    """`count` integers of `bits` bits each from bytes, the least bits first, as int8 or uint8."""
+    """Unpacks `count` integers of `bits` bits each, which start at the least significant bit, to int8 or uint8."""
     places = torch.arange(8, dtype=torch.int16)
     stream = ((data.to(torch.int16).unsqueeze(-1) >> places) & 1).reshape(-1)[: count * bits].reshape(count, bits)
     weights = 1 << torch.arange(bits, dtype=torch.int16)

@@ -194,7 +194,7 @@ def rsqrt(x: torch.Tensor, epsilon: Any = None) -> torch.Tensor:
 
 @operation("cumsum")
 def cumsum(x: torch.Tensor, axis: Any = None, exclusive: Any = None, reverse: Any = None) -> torch.Tensor:
-    """Sums of the elements up to each, or of those from each on."""
+    """Cumulative sums along an axis, from the first element or (`reverse`) from the last."""
     dim = int(number(axis))
     x = x.flip(dim) if flag(reverse) else x
     total = torch.cumsum(x, dim, dtype=x.dtype)

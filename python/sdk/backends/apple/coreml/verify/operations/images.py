@@ -42,7 +42,7 @@ def _linear(x: torch.Tensor, axis: int, points: torch.Tensor) -> torch.Tensor:
 def resize_bilinear(
     x: torch.Tensor, target_size_height: Any = None, target_size_width: Any = None, sampling_mode: str = "DEFAULT"
 ) -> torch.Tensor:
-    """Another height and width, with linear interpolation."""
+    """Resizes images to a height and width, with linear interpolation."""
     height, width = integer(target_size_height, 1), integer(target_size_width, 1)
     x = _linear(x, x.dim() - 2, _grid(x.shape[-2], height, sampling_mode))
     return _linear(x, x.dim() - 1, _grid(x.shape[-1], width, sampling_mode))
@@ -56,7 +56,7 @@ def upsample_bilinear(
     align_corners: Any = None,
     half_pixel_centers: Any = None,
 ) -> torch.Tensor:
-    """A multiple of the height and width, with linear interpolation."""
+    """Scales the height and width of images, with linear interpolation."""
     aligned = flag(align_corners, True)
     centred = flag(half_pixel_centers, not aligned)
     for axis, factor in ((x.dim() - 2, scale_factor_height), (x.dim() - 1, scale_factor_width)):
@@ -76,7 +76,7 @@ def upsample_bilinear(
 def upsample_nearest_neighbor(
     x: torch.Tensor, scale_factor_height: Any = None, scale_factor_width: Any = None
 ) -> torch.Tensor:
-    """A multiple of the height and width, without interpolation."""
+    """Scales the height and width of images, without interpolation."""
     for axis, factor in ((x.dim() - 2, scale_factor_height), (x.dim() - 1, scale_factor_width)):
         scale = number(factor, 1.0)
         x = _nearest(x, axis, int(x.shape[axis] * scale + 1e-4), scale)
@@ -90,7 +90,7 @@ def _nearest(x: torch.Tensor, axis: int, count: int, scale: float) -> torch.Tens
 
 @operation("resize_nearest_neighbor")
 def resize_nearest_neighbor(x: torch.Tensor, target_size_height: Any, target_size_width: Any) -> torch.Tensor:
-    """Another height and width, without interpolation."""
+    """Resizes images to a height and width, without interpolation."""
     for axis, target in ((x.dim() - 2, target_size_height), (x.dim() - 1, target_size_width)):
         x = _nearest(x, axis, integer(target), integer(target) / x.shape[axis])
     return x
@@ -104,7 +104,7 @@ def resize(
     interpolation_mode: str = "LINEAR",
     sampling_mode: str = "DEFAULT",
 ) -> torch.Tensor:
-    """Other sizes of the last dimensions."""
+    """Resizes the last dimensions."""
     sizes = ints(shape)[-integer(resized_dims) :]
     for i, size in enumerate(sizes):
         axis = x.dim() - len(sizes) + i
@@ -126,7 +126,7 @@ def resample(
     coordinates_mode: str,
     align_corners: Any,
 ) -> torch.Tensor:
-    """The values of images at coordinates."""
+    """Samples images at coordinates."""
     modes = {"constant": "zeros", "border": "border", "reflection": "reflection"}
     if padding_mode not in modes or (padding_mode == "constant" and number(padding_value) != 0):
         raise NotImplementedError(f"resample with the padding {padding_mode} {number(padding_value)}")

@@ -14,7 +14,7 @@ from sdk.backends.apple.coreml.verify.operations.registry import flag, integer, 
 
 @operation("matmul")
 def matmul(x: torch.Tensor, y: torch.Tensor, transpose_x: Any = None, transpose_y: Any = None) -> torch.Tensor:
-    """Products of the matrices in the last two dimensions."""
+    """Matrix multiplication over the last two dimensions."""
     x = x.transpose(-1, -2) if flag(transpose_x) and x.dim() > 1 else x
     y = y.transpose(-1, -2) if flag(transpose_y) and y.dim() > 1 else y
     return torch.matmul(x, y)
@@ -120,7 +120,7 @@ def conv_transpose(
     result = function(x, weight, None, tuple(steps), 0, 0, integer(groups, 1), tuple(spread))
     for i in range(rank):
         missing = cut[2 * i] + wanted[i] - result.shape[2 + i]
-        if missing > 0:  # past the end of the input nothing contributes
+        if missing > 0:  # positions past the end of the input contribute nothing
             result = _apply(result, _one_side(rank, i, missing))
         result = result.narrow(2 + i, cut[2 * i], wanted[i])
     return result if bias is None else result + bias.reshape([-1] + [1] * rank)
@@ -135,7 +135,7 @@ def _one_side(rank: int, axis: int, count: int) -> list[int]:
 def _pool_padding(
     x: torch.Tensor, kernel: list[int], strides: list[int], kind: str, pad: Any, ceil_mode: bool
 ) -> tuple[list[int], list[int]]:
-    """Padding, and how many elements after it a window may read because the number of windows is rounded up."""
+    """The padding, and the extra elements after it that windows read in ceil mode."""
     padding = _padding(x, kernel, strides, [1] * len(kernel), kind, pad)
     more = [0] * len(padding)
     for i, size in enumerate(kernel):

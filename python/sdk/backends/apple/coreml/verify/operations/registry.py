@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of operations, and what they share.
+"""The table of operations, and helpers for them.
 
 An operation is a function with the parameters of MIL's operation. Tensors in float16 arrive in float32; results are
 converted to the dtype that the program declares. Constants arrive as tensors, texts as `str`.

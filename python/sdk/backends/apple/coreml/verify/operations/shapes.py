@@ -25,7 +25,7 @@ def reshape(x: torch.Tensor, shape: Any) -> torch.Tensor:
 
 @operation("reshape_like")
 def reshape_like(x: torch.Tensor, ref_tensors: Any, begins: Any, ends: Any, end_masks: Any) -> torch.Tensor:
-    """The shape that parts of the shapes of other tensors have."""
+    """Reshapes x to sizes that are taken from the shapes of other tensors."""
     sizes: list[int] = []
     for tensor, begin, end, mask in zip(ref_tensors, begins, ends, end_masks, strict=True):
         sizes += tensor.shape[integer(begin) : None if flag(mask) else integer(end)]
@@ -149,7 +149,7 @@ def fill_like(ref_tensor: torch.Tensor, value: Any = None) -> torch.Tensor:
 
 @operation("range_1d")
 def range_1d(end: torch.Tensor, start: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    """start, start + step, ... up to but without the end."""
+    """start, start + step, ... without the end."""
     return torch.arange(start.item(), end.item(), step.item(), dtype=end.dtype)
 
 

@@ -156,7 +156,7 @@ def _mode(given: str | None, expected: str | None) -> str | None:
 
 
 def _number(value: float, *operands: torch.Tensor) -> float:
-    """A factor as a number that integers can be multiplied by."""
+    """Returns a whole number as an int if all operands are integers, so that it does not promote them to float."""
     return value if any(x.is_floating_point() for x in operands) or value != int(value) else int(value)
 
 

@@ -27,7 +27,7 @@ def _conv(node: Any, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor |
 
 @operation(s.MPSMaxPool2DWithIndices)
 def _max_pool(node: s.MPSMaxPool2DWithIndices, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    if node.ceil_mode:  # the padding at the end is what rounding up needs at most
+    if node.ceil_mode:  # PyTorch's ceil_mode adds the padding at the end
         pad, ceil, source = (node.padding_top, node.padding_left), True, x
     else:
         pad, ceil, source = (0, 0), False, _padded(x, node, float("-inf"), 2)

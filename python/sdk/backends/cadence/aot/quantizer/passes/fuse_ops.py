@@ -55,9 +55,9 @@ class FuseQATConvBN(PassBase):
     """Folds a batch norm into the bias of its convolution. Training with fake quantisation scales the weights like the
     batch norm and divides the result by this scale before the batch norm, so that only the bias is left to fold.
 
-    A convolution without a bias gets one of int32 where one is folded. Batch norms behind other calls stay as they are.
-    Where torchao has folded the batch norm of a convolution that was trained without a bias, no observer gave the new
-    bias a scale: it becomes int32, too.
+    A convolution without a bias gets an int32 bias. Batch norms after other calls stay as they are. If torchao has
+    folded the batch norm of a convolution that was trained without a bias, the new bias has no observer and no scale,
+    so it becomes int32, too.
     """
 
     def __init__(self, exported_program: ExportedProgram, default_zero_bias: bool = True) -> None:
@@ -93,7 +93,7 @@ class FuseQATConvBN(PassBase):
             return False
         if not self._add_to_bias(chain.conv, (bias - mean) * scale + beta):
             return False
-        # The quantisation before the batch norm has the range of the result without its bias.
+        # The range of the quantisation before the batch norm does not include the bias, so a later one is used.
         rounds_later = all(self._is_rounded(each) for each in results)
         for each in results:
             each.replace_all_uses_with(chain.conv if chain.rounded is None or rounds_later else chain.rounded)
