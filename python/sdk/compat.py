@@ -51,7 +51,7 @@ class _Distribution(Distribution):
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds our module for each of theirs."""
+    """Finds the module `sdk.NAME` for an import of `executorch.NAME`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -133,7 +133,7 @@ def main(argv: Sequence[str]) -> Any:
 
 
 if __name__ == "__main__":
-    from sdk import compat  # the module under its own name: here it would be another one
+    from sdk import compat  # imported by its name, because `__main__` is another module object
 
     sys.exit(compat.main(sys.argv[1:]))
 

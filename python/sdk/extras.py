@@ -37,7 +37,7 @@ def install_hint(error: ModuleNotFoundError, extra: str | None = None) -> str:
 
 @contextmanager
 def needing_torch(what: str) -> Iterator[None]:
-    """Imports within this say that `what` needs PyTorch, and how to install it, where it is missing."""
+    """Where PyTorch is missing, imports within this raise an error: `what` needs it, and how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The version of this package, at the place where clients of ExecuTorch look for it."""
+"""The version of this package, in the module where clients of ExecuTorch look for it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 """The text of sound. Only the text is printed.
 
 Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are mixed. A long file is transcribed
-in windows of as much sound as the model takes, 30 s for Whisper, each by itself; with --timestamps, a window begins
-where the last whole part of the one before it ends.
+in windows of the length that the model takes, 30 s for Whisper, independently of each other; with --timestamps, a
+window begins where the last complete segment of the previous window ends.
 """
 
 from __future__ import annotations
@@ -108,6 +108,6 @@ def _prompt(runner: Any, tokens: list[int], options: argparse.Namespace) -> list
         if value is not None:
             token = runner.token_id(f"<|{value}|>")
             if token is None:
-                raise CommandError(f"{name}: the model does not know `{value}`")
+                raise CommandError(f"{name}: the model does not support `{value}`")
             found[at] = token
     return found

@@ -80,8 +80,8 @@ class Parser(OneLineParser):
     """A parser with the options that all commands have: `--json`, and `--help` with the exit statuses."""
 
     def __init__(self, prog: str, description: str, failed: str, epilog: str = "", extra: str | None = None) -> None:
-        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses. `extra` is the one that
-        installs all that the command needs; None where each package has its own."""
+        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses. `extra` is the extra of
+        the package that installs everything the command needs; None if each needed package has its own extra."""
         whole = (epilog.rstrip() + "\n\n" if epilog else "") + _EXIT_STATUS.format(failed=failed)
         super().__init__(prog, description, whole)
         self.extra = extra
@@ -130,7 +130,7 @@ def existing(path: str | Path) -> Path:
 
 
 def _nearest(file: Path) -> str:
-    """Proposes the file of a similar name in the same folder, first of those with the same ending."""
+    """Proposes a file of a similar name in the same folder; files with the same ending come first."""
     beside = (
         sorted(file.parent.iterdir(), key=lambda entry: entry.suffix != file.suffix) if file.parent.is_dir() else []
     )
@@ -152,7 +152,7 @@ def describe(error: BaseException) -> str:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Prints one object. Numbers that JSON lacks (infinities, NaN) become texts."""
+    """Prints one object. Numbers that JSON lacks (infinities, NaN) become strings."""
     print(_json(value, 2))
 
 

@@ -98,7 +98,7 @@ def _identifier(path: Path, expected: str, *known: bytes) -> bytes:
         return head[4:8]
     found = f"{len(head)} bytes" if len(head) < 8 else f"the identifier {head[4:8]!r} at byte 4"
     if head[:4] == b"GGUF":
-        found = "a GGUF file. It is a checkpoint, of which `sdk llm export` makes a program"
+        found = "a GGUF file, which is a checkpoint: `sdk llm export` makes a program from it"
     raise CommandError(f"`{path}`: expected {expected}, found {found}")
 
 

@@ -119,7 +119,7 @@ class _BesideRuntime(Interpreter):
         }
 
     def run_node(self, n: Node) -> Any:
-        # Before the operator runs, because it may write to them.
+        # The operands are read before the operator runs, because it may write to them.
         operands = self._wide_operands(n) if n.op == "call_function" else ((), {})
         result = super().run_node(n)
         if n.op == "call_function":

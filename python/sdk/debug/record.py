@@ -75,7 +75,7 @@ def rebuild(
 
 
 def _session(options: arguments.Options, compared: Path | None) -> tuple[Model, Any]:
-    """The export. If neither an argument nor the model has inputs, those of the comparison in `compared` are taken."""
+    """Exports the model. Without inputs in an argument or in the model, the inputs in the file `compared` are used."""
     model = load_model(options.model, options.methods)
     try:
         inputs = example_inputs(model, options.inputs, options.inputs_file)

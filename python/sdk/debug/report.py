@@ -27,12 +27,12 @@ class Result:
         program, method: The program and the method that were debugged.
         ran: `here`, or the ETDump.
         are_inputs_known: Whether the run is known to be on the inputs of the comparison. ETDumps of other runtimes do
-            not tell.
+            not identify their inputs.
         compared: Every operator with a recorded result, in the order of the graph.
         outputs: The SQNR in dB of each output of the method, compared with the whole model in eager mode.
         losses: The losses of a quantised model's layers.
-        random_weight: A weight that the model has with other values each time that it is built, if an operator departs
-            and the model was exported again.
+        random_weight: A weight whose values differ each time that the model is built; it is set only if an operator
+            departs and the model was exported again.
     """
 
     program: Path
@@ -161,7 +161,7 @@ def as_text(result: Result) -> str:
                 "or pass the --etrecord that was saved when the program was exported.",
             ]
         if not result.are_inputs_known:
-            lines += ["", "The ETDump does not tell its inputs. If they were others, pass them as --inputs FILE.pt."]
+            lines += ["", "The ETDump does not identify its inputs. If they differ, pass them as --inputs FILE.pt."]
     else:
         worst = max(
             (found for found in result.compared if found.error > 0),

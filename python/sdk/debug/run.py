@@ -116,7 +116,7 @@ def blocks_of_case(
 ) -> tuple[list[EventBlock], Sources]:
     """The runs with recorded values, of the given bundled case if any, and the source of their events' nodes.
 
-    A run that does not tell its case matches any case.
+    A run that does not identify its case matches any case.
 
     Raises ValueError without such a run.
     """

@@ -128,7 +128,7 @@ def _known_inputs(
 
 
 def _whose(options: Namespace, has_cases: bool) -> str:
-    """The inputs that were looked through, for a message."""
+    """Names the candidate inputs in a message."""
     if options.inputs is not None:
         return f"those of '{options.inputs}'"
     if not has_cases:

@@ -33,7 +33,7 @@ def user_frame(node: object) -> dict[str, str] | None:
 
 
 def source_of(node: object) -> str:
-    """Returns the same place as a line to append to a message; empty if it is unknown."""
+    """Returns the place of `user_frame` as a line to append to a message; empty if it is unknown."""
     last = user_frame(node)
     if last is None:
         return ""

@@ -34,5 +34,5 @@ def free(spec: TensorSpec) -> None:
 
 
 for _function in (alloc, view, free):
-    # Graphs print functions as `<module>_<name>`; programs and tests of the original know them under this module.
+    # Graphs print functions as `<module>_<name>`; programs and tests of the original use this module's name.
     _function.__module__ = "executorch.exir.memory"

@@ -46,8 +46,8 @@ def print_program(
 ) -> None:
     """Prints each method's instructions, with every argument as `<index>:<what it is>`.
 
-    `show_meminfo` adds where tensors live, as `@<memory id>+<offset>`; `mark_dynamic_shape_tensor` puts `?` after the
-    sizes of tensors that can be resized, which are upper bounds.
+    `show_meminfo` adds where tensors are stored, as `@<memory id>+<offset>`; `mark_dynamic_shape_tensor` puts `?` after
+    the sizes of tensors that can be resized, which are upper bounds.
     """
     for plan in program.execution_plan:
         for line in _plan_lines(plan, show_meminfo, mark_dynamic_shape_tensor):

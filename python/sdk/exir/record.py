@@ -89,7 +89,7 @@ class ETRecord:
         )
 
     def add_exported_program(self, exported_program: ExportedProgram | dict[str, ExportedProgram] | None) -> None:
-        """Adds what `torch.export` returned; of several methods, `forward`. Raises RuntimeError if there is one."""
+        """Adds what `torch.export` returned: of a dict, `forward`. Raises RuntimeError if the record has a program."""
         if self.exported_program is not None or self.export_graph_id is not None:
             raise RuntimeError("Exported program already exists in the ETRecord; add it to a new one")
         if isinstance(exported_program, dict):
@@ -100,7 +100,7 @@ class ETRecord:
             self.export_graph_id = id(exported_program.graph)
 
     def add_edge_dialect_program(self, edge_dialect_program: Any) -> None:
-        """Adds the programs of an `EdgeProgramManager`. Raises RuntimeError if there are some."""
+        """Adds the programs of an `EdgeProgramManager`. Raises RuntimeError if the record has such programs."""
         if self.edge_dialect_program is not None:
             raise RuntimeError("Edge dialect program already exists in the ETRecord; add it to a new one")
         programs = _programs_of(edge_dialect_program)
@@ -108,7 +108,7 @@ class ETRecord:
 
     def add_executorch_program(self, executorch_program: Any) -> None:
         """Adds the debug maps of what `to_executorch()` returned, and the test data of a `BundledProgram`. Raises
-        RuntimeError if there are some."""
+        RuntimeError if the record has such maps or data."""
         held = (self._debug_handle_map, self._delegate_map, self._instruction_id_to_num_outs_map)
         if any(m is not None for m in (*held, self._reference_outputs, self._representative_inputs)):
             raise RuntimeError("Executorch program data already exists in the ETRecord; add it to a new one")

@@ -61,7 +61,7 @@ __all__ = [
 
 @dataclass
 class AllocationDetails:
-    """Where a planned tensor lives: a memory id (>= 1) and a 64-bit byte offset in two halves."""
+    """Where a planned tensor is stored: a memory id (>= 1) and a 64-bit byte offset in two halves."""
 
     memory_id: int
     memory_offset_low: int
@@ -364,9 +364,9 @@ class ExecutionPlan:
     """One method. `non_const_buffer_sizes[i]`: bytes of the arena with memory id i; entry 0 is a reserved 0.
 
     The last two fields are this SDK's; ExecuTorch skips them. `dynamic_sizes` describes the dynamic dimensions of the
-    inputs in six numbers each: input, dimension, least size, factor, offset, first. The size is factor * n + offset,
-    with the n of entry `first`. None: the sizes are not known. `shared_buffer` is the memory id of the state that
-    methods share; 0 without such state.
+    inputs in six numbers each: input, dimension, least size, factor, offset, first. The size is factor * n + offset;
+    dimensions with the same n have the same `first`, the index of the first of them. None: the sizes are not known.
+    `shared_buffer` is the memory id of the state that methods share; 0 without such state.
     """
 
     name: str

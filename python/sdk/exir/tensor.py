@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`TensorSpec`: type, layout and place of a tensor at compile time, and its translation to the program schema.
 
-Passes attach a spec to every tensor-valued node as `node.meta["spec"]`; the memory planner fills in where the tensor
-will live and the emitter turns the result into `schema.Tensor`.
+Passes attach a spec to every tensor-valued node as `node.meta["spec"]`; the memory planner fills in where the tensor is
+stored, and the emitter turns the result into `schema.Tensor`.
 """
 
 from __future__ import annotations

@@ -103,12 +103,12 @@ class ExportSession:
             model: An nn.Module, a GraphModule or an ExportedProgram, which becomes the method `forward`; a dict of
                 them by method name; or the path of a `.pt2` file.
             example_inputs: A list of example calls, or a dict of such lists by method name. A call is a tuple of
-                positional inputs, a dict of keyword inputs, or ExampleInputs. The first call captures, all calibrate.
-                Not needed for an ExportedProgram.
+                positional inputs, a dict of keyword inputs, or ExampleInputs. The first call is used for the capture,
+                all of them for calibration. Not needed for an ExportedProgram.
             export_recipe: None lowers without quantisation and without delegates. (The command line gives the model to
                 its default backend; a recipe of that backend does the same here.)
             dynamic_shapes: As in torch.export.export, or a dict of it by method name.
-            constant_methods: Methods without inputs that return a constant; a function stands for its result.
+            constant_methods: Methods without inputs that return a constant; a function is replaced by its result.
             name, artifact_dir: For your own stages; the context of every artifact has them.
             generate_etrecord: Make the ETRecord for the debugging tools.
             strict: Fail if something would be lost silently (see `sdk.devtools.report.Receipt.losses`).

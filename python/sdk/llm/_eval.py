@@ -46,7 +46,7 @@ def _eval(options: argparse.Namespace) -> int:
     window = options.window or longest
     if window > longest:
         raise CommandError(f"--window: {window} is more than the context of {longest} tokens")
-    del runner  # its memory: the program is loaded again, for all its logits
+    del runner  # frees its memory: below, the program is loaded again
     try:
         total, predicted, method = 0.0, 0, _load(options)
         for at in range(0, len(tokens) - 1, window):
@@ -80,7 +80,7 @@ def _log_likelihoods(method: Any, tokens: list[int], chunk: int) -> Iterator[flo
     while position < len(tokens) - 1:
         part = tokens[position : min(position + chunk, len(tokens) - 1)]
         (logits,) = method.execute([torch.tensor([part]), torch.tensor([position])])
-        if logits.dim() == 2:  # of the last token only
+        if logits.dim() == 2:  # the program returns those of the last token only
             if len(part) > 1:
                 chunk = 1
                 continue

@@ -18,7 +18,7 @@ from sdk.command.arguments import chosen_backend, count
 from sdk.util.paths import file_path
 
 _CONTEXT = 2048
-"""Positions of the cache, if the model has as many: it takes memory whether it is used or not."""
+"""The default limit of the positions of the cache, which takes memory whether it is used or not."""
 _CHUNK = 512
 """Tokens of a prompt that one call takes."""
 _EPILOG = """\
@@ -112,7 +112,7 @@ def _settings(options: argparse.Namespace) -> list[str]:
     longest = context_of(options.model)
     context = options.context or min(_CONTEXT, longest or _CONTEXT)
     if longest is not None and context > longest:
-        raise CommandError(f"--context: {context} is more than the {longest} positions that the model knows")
+        raise CommandError(f"--context: {context} is more than the {longest} positions that the model supports")
     settings: dict[str, Any] = {
         "base.checkpoint": options.model,
         "model.use_kv_cache": "true",

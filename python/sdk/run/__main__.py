@@ -16,7 +16,7 @@ from sdk.util.paths import file_path
 _EPILOG = """\
 inputs, in the order of the method's
   --input FILE.npy          an array
-  --input FILE.npz          arrays for several inputs; so has FILE.pt, which torch.save() wrote
+  --input FILE.npz          arrays for several inputs; or FILE.pt of torch.save()
   --input PHOTO.jpg         a picture, resized to the input (needs Pillow)
   --input SOUND.wav         samples from -1 to 1
   --input FILE.bin          any other file: raw bytes, little-endian, in the input's dim order;

@@ -22,9 +22,9 @@ class PictureOptions:
     """Options for converting an image to an input.
 
     Attributes:
-        resize: `crop` cuts the middle out of what covers the input, `stretch` changes the ratio of its sides, `pad`
-            adds black bars.
-        resize_to: Of `crop`: how long the shorter side is before the middle is cut out; None for the input's own.
+        resize: `crop` scales the picture until it covers the input and cuts out the middle, `stretch` changes the ratio
+            of its sides, `pad` adds black bars.
+        resize_to: For `crop`, the length of the shorter side before the middle is cut out; None for the input's length.
         mean, std: One for each channel or one for all: `(value / 255 - mean) / std`.
         bgr: Blue first.
     """

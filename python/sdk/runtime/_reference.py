@@ -28,7 +28,7 @@ class ReferenceMethod(Method):
         """Runs the method and returns its outputs, which are always copies.
 
         Raises:
-            ValueError: their number, a shape or a dtype is wrong, or the reference does not know an operation.
+            ValueError: their number, a shape or a dtype is wrong, or the reference does not support an operation.
         """
         import numpy as np
         import torch

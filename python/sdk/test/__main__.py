@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 runtimes
   the Python module of this package, and programs `executor_runner`: the one that
-  SDK_EXECUTOR_RUNNER names, that of the build that this package is of, that of the PATH, and
+  SDK_EXECUTOR_RUNNER names, the one in the build of this package, the one on the PATH, and
   those that --runner names. One for another machine is run by QEMU (qemu-aarch64, ...).
 
 what is right

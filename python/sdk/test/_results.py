@@ -22,13 +22,13 @@ class Result:
     Attributes:
         status: `right`, `wrong`, `failed` (the runtime refused it or failed), `not run` (this runtime cannot take it),
             or `ran` (nothing is expected).
-        reason: Why it is `wrong`, `failed` or `not run`; "" where numbers say it.
+        reason: Why it is `wrong`, `failed` or `not run`; "" where the following numbers are the reason.
         outputs: The number of outputs that are expected.
         output: The output that comes nearest to its limit or exceeds it most; None where none was compared. The
             following are all of this output.
         max_abs: The largest absolute difference.
         max_rel: The same as a share of the output's largest magnitude.
-        limit: What `max_rel` may be.
+        limit: The largest `max_rel` that is allowed.
     """
 
     method: str
@@ -54,7 +54,7 @@ class Runtime:
 
 
 def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any], tolerance: float | None) -> Result:
-    """Compares outputs with those of a case. None in `found` is an output that the runtime does not hand out.
+    """Compares outputs with those of a case. None in `found` is an output that the runtime does not return.
 
     Args:
         method: Its name.

@@ -80,7 +80,7 @@ class Runner:
 
 def _arguments(bundle: Bundle, case: Case, taken: Sequence[Slot], folder: Path) -> list[str]:
     """Writes the files of a case and returns the arguments that name them. Sizes are appended to a file's name only if
-    they are not the largest, because runners of others do not know such suffixes."""
+    they are not the largest, because ExecuTorch's runners do not support such suffixes."""
     (folder / "program.pte").write_bytes(bundle.program)
     files = []
     for index, (slot, value) in enumerate(zip(taken, case.raw_inputs, strict=False)):

@@ -12,9 +12,9 @@ from sdk.util.paths import file_path
 
 _EPILOG = """\
 The export writes such a class with --wrapper, and knows the names of the inputs. A program does not: inputs are called
-input_0, input_1 and so on. The class checks the sizes of dynamic dimensions that the program has. A program that
-ExecuTorch exported has only the largest ones: a dimension of a dynamic tensor may have any size up to that. Names of
-methods become identifiers of the language: `my.method` is my_method or myMethod.
+input_0, input_1 and so on. The class checks dynamic sizes against the bounds that the program stores. A program that
+ExecuTorch exported stores only the largest sizes: a dimension of a dynamic tensor may have any size up to that. Names
+of methods become identifiers of the language: `my.method` is my_method or myMethod.
 
 examples
   sdk wrap net.pte --language swift                     writes Net.swift beside net.pte

@@ -263,5 +263,5 @@ def test_random_suites() -> None:
     _, (suite,) = get_random_test_suites_with_eager_model(model, ["encode"], 2, [[2, 2]] * 2, torch.int32, 2)
     for case in suite.test_cases:
         torch.testing.assert_close(case.expected_outputs, [model.encode(*case.inputs)])
-    with pytest.raises(ValueError, match="3 inputs need as many sizes, found 1"):
+    with pytest.raises(ValueError, match="expected sizes for 3 inputs, found 1"):
         get_random_test_suites(3, [[2]], 0, [], torch.float32, 1, 1)

@@ -193,7 +193,7 @@ def test_a_file_with_other_objects_says_which(tmp_path: Path) -> None:
             example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / name)
         assert "allow_pickle" not in str(error.value)
     np.save(tmp_path / "text.npy", np.array(["a"]))
-    with pytest.raises(CommandError, match="has the dtype <U1, of which torch has no tensors"):
+    with pytest.raises(CommandError, match="has the dtype <U1, which torch does not have"):
         example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / "text.npy")
 
 

@@ -187,5 +187,5 @@ def test_a_trained_weight_inside_of_a_delegate_is_refused(layers: int) -> None:
 
     joint = _export_forward_backward(export(Net(), (torch.ones(2, 4),), strict=True))
     lowered = to_edge_transform_and_lower(joint, partitioner=[default().find("partitioner")()])
-    with pytest.raises(ExportError, match=r"gradient of 'layers.0.weight', of which a backend has a copy"):
+    with pytest.raises(ExportError, match=r"gradient of 'layers.0.weight', but a backend has a copy"):
         lowered.to_executorch()

@@ -15,7 +15,7 @@ class Node:
     Attributes:
         name: Its name in the graph.
         inputs: The nodes that it reads, in the order of its arguments. None if it reads none.
-        output_shapes: The shape of each of its results; sizes that are not known before the run are texts (`s0`).
+        output_shapes: The shape of each of its results; dynamic sizes are strings (`s0`).
         metadata: Other facts about it; see the class that makes the graph.
         named_args: The names of the operator's arguments, in their order.
     """
@@ -40,7 +40,7 @@ class ValueNode(Node):
 
     Attributes:
         dtype: The dtypes of its tensors (`[torch.float32]`), "" for an argument.
-        val: The argument: a list, or a number or text as a text. None for tensors.
+        val: The argument: a list, or a number or string as a string. None for tensors.
     """
 
     dtype: str = ""

@@ -43,7 +43,7 @@ class _Run:
 
 
 def blocks_of(runs: Iterable[RunData], reading: Reading) -> list[EventBlock]:
-    """A block for each kind of run, in the order of the first ones.
+    """Returns a block for each kind of run, in the order in which the kinds first occur.
 
     Runs are of one kind where the signatures of their events, the digests of their inputs and their recorded outputs
     are the same.

@@ -76,7 +76,7 @@ class Event:
     Attributes:
         name: The runtime's name of it, or the delegate's identifier.
         perf_data: Its times; None where it was only recorded.
-        op_types: The operators of the nodes that it stands for, as the edge dialect names them.
+        op_types: The operators of its nodes, as the edge dialect names them.
         delegate_debug_identifier: What the delegate calls it; None outside of delegates.
         debug_handles: The debug handles of its nodes: one, several, or None.
         num_outputs: How many values it returns.
@@ -105,7 +105,7 @@ class Event:
     _start_time: list[int] | None = None
     # The debug handles of the nodes whose results are in `debug_data`. None means those of `debug_handles`.
     _recorded_handles: tuple[int, ...] | None = None
-    # The operator of that node, where a delegate says it.
+    # The operator of that node, if the delegate names it.
     _recorded_operator: str | None = None
 
     @property
@@ -115,7 +115,7 @@ class Event:
 
     @property
     def delegate_debug_metadatas(self) -> list[str] | dict[str, Any]:
-        """The same metadata, converted by the user's parser, or to text if there is no parser."""
+        """The metadata that the delegate logged, converted by the user's parser, or to text if there is no parser."""
         if not self.is_delegated_op or not self._delegate_debug_metadatas:
             return []
         if self._delegate_metadata_parser is None:
@@ -172,7 +172,7 @@ class EventBlock:
         source_time_scale, target_time_scale: The unit of the device's ticks, and of the times of the events.
         bundled_input_index: The case of the bundled program that was run; None if the run was not of a bundled case.
         run_output: The recorded outputs of the method.
-        reference_output: What the ETRecord says they should be.
+        reference_output: The expected outputs, from the ETRecord.
     """
 
     name: str

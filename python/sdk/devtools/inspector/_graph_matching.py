@@ -22,13 +22,13 @@ def propagate_back_debug_handle(
     edge_dialect_program: ExportedProgram,
     disable_debug_handle_valdiation: bool = False,
 ) -> bool:
-    """Gives the nodes of a program that was exported the debug handles of the edge nodes that were made of them.
+    """Gives each node of an exported program the debug handle of the edge nodes that were lowered from it.
 
     Args:
-        exported_program: What `torch.export` returned. If True is returned, each of its calls has a handle: that
-            of its edge nodes, or `UNSET_DEBUG_HANDLE` where there are none.
+        exported_program: What `torch.export` returned. If the function returns True, each of its calls has a handle:
+            that of its edge nodes, or `UNSET_DEBUG_HANDLE` if it has no edge node.
         exported_program_graph_id: The number by which edge nodes refer to this graph: `ETRecord.export_graph_id`.
-        edge_dialect_program: The edge program of it.
+        edge_dialect_program: The edge program that was lowered from it.
         disable_debug_handle_valdiation: Accept edge nodes that come from no node of the program.
 
     Returns:
@@ -56,7 +56,7 @@ def propagate_back_debug_handle(
 
 
 def _ancestor(node: Node, graph_id: int) -> str | None:
-    """The name of the node of that graph that `node` comes from; None if it comes from elsewhere."""
+    """The name of the node from which `node` comes, in the graph `graph_id`; None if it comes from another graph."""
     pending = list(node.meta.get("from_node") or ())
     while pending:
         source = pending.pop()

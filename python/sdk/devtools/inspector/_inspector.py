@@ -115,13 +115,13 @@ class Inspector:
             delegate_metadata_parser: Reads what a delegate logged with an event: from the bytes of each run to a list
                 of strings, or to a dict whose keys become columns.
             delegate_time_scale_converter: From the name of a delegate's event and a time of it to the time in the
-                target time scale, for delegates with a separate clock. By default, theirs is the device's clock.
+                target time scale, for delegates with a separate clock. By default, delegates use the device's clock.
             enable_module_hierarchy: Accepted: events always have their modules.
-            reference_graph_name: The graph of the ETRecord whose nodes the events are: the edge program, or the name of
-                one that was added to the ETRecord.
+            reference_graph_name: The graph of the ETRecord in which the nodes of events are looked up: the edge
+                program, or the name of a graph that was added to the ETRecord.
             buffer_path: Another name of `debug_buffer_path`.
-            method_name: The method of the ETRecord that ran; by default the one whose instructions the events are,
-                `forward` where several may be.
+            method_name: The method of the ETRecord that ran; by default the one whose instructions match the events, or
+                `forward` if several match.
 
         Raises:
             ValueError: The ETDump, or its debug buffer, is damaged, cut off or of another version, or the ETRecord is
@@ -240,7 +240,7 @@ class Inspector:
 
         Args:
             module_name: The name in `Event.module_hierarchy` (`L__self___conv_layer`), or the module's path in the
-                model (`conv_layer`). A part of a name counts where no module has it as its whole name.
+                model (`conv_layer`). Part of a name is accepted if no module has it as its whole name.
         """
         timed = [event for block in self.event_blocks for event in _operators(block)]
         exact = [
@@ -291,9 +291,9 @@ class Inspector:
 
         A run of the ETDump must have been on inputs of the ETRecord: those of `update_representative_inputs()`, else
         those of its bundled program's first case, else the example inputs of the export. The first such run is
-        compared. An ETDump of another runtime does not tell its inputs, and its first run is compared. The ETDump needs
-        intermediate outputs and its debug buffer. Results of delegates are compared too, and so are the values that
-        backends record of the operators inside.
+        compared. An ETDump of another runtime does not identify its inputs, and its first run is compared. The ETDump
+        needs intermediate outputs and its debug buffer. Results of delegates are compared too, and so are the values
+        that backends record of the operators inside.
 
         Args:
             distance: `"L1"`, `"MSE"` or `"SNR"`, or a custom comparator.
@@ -301,7 +301,8 @@ class Inspector:
                 from none of its nodes.
             reference_graph: What to run in eager mode: `exported_program`, `edge_dialect_program`, or the name of a
                 program that was added to the ETRecord (`NAME/METHOD`, or `NAME` for the method that ran), such as
-                `edge_after_transform`. By default the first where the edge program comes from it.
+                `edge_after_transform`. By default `exported_program` if the edge program was lowered from it, otherwise
+                `edge_dialect_program`.
 
         Returns:
             A frame with a row for each operator, in the order of the graph: see `NumericalComparatorBase.compare`.

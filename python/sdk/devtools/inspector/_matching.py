@@ -119,7 +119,7 @@ class Sources:
 
     @staticmethod
     def of(record: ETRecord, runs: Iterable[RunData], method: str | None = None) -> Sources:
-        """The sources of the method whose instructions the events of `runs` are.
+        """The sources of the method whose instructions match the events of `runs`.
 
         Raises MismatchError if no method matches: the ETDump is of another program.
         """
@@ -172,7 +172,7 @@ class Sources:
             if isinstance(identifier, int) and known and str(identifier) not in {str(key) for key in known}:
                 return (
                     f"the delegate of instruction {instruction} has an event {identifier} in the ETDump, which the "
-                    f"delegate of {where} has not"
+                    f"delegate of {where} does not have"
                 )
         return None
 
@@ -198,7 +198,7 @@ class Sources:
     def handles(self, instruction: int | None, identifier: int | str | None = None) -> Handles:
         """The debug handles of an instruction, or of what its delegate calls `identifier`; None if they are not known.
 
-        A text that the delegate's map does not have stands for the whole delegate.
+        An identifier that the delegate's map lacks yields the handles of the whole delegate.
         """
         if instruction is None:
             return None
@@ -207,7 +207,7 @@ class Sources:
         if identifier is None or delegate is None:
             return whole
         known = delegate.get("delegate_map") or {}
-        # Keys that went through JSON are texts.
+        # JSON converts keys to strings.
         found: Any = known.get(identifier, known.get(str(identifier)))
         return whole if found is None else (found,) if isinstance(found, int) else tuple(found)
 
@@ -265,7 +265,7 @@ class Sources:
 
 
 def programs_of(record: ETRecord) -> dict[str, ExportedProgram]:
-    """The edge programs of an ETRecord by method; a single program counts for every name of a method."""
+    """The edge programs of an ETRecord by method; a single program stands for the method of any name."""
     programs = record.edge_dialect_program
     if programs is None:
         return {}
@@ -300,7 +300,7 @@ def instructions_problem(
 
 
 def _by_instruction(maps: Mapping[str, Any] | None, method: str) -> dict[int, Any]:
-    """The map of a method with integers as keys, which JSON has made texts of."""
+    """The map of a method with integer keys, which JSON has converted to strings."""
     return {int(key): value for key, value in ((maps or {}).get(method) or {}).items()}
 
 

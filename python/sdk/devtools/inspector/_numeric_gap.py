@@ -95,7 +95,7 @@ def run_reference(
 
 @contextmanager
 def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
-    """Gives the buffers of a module their values back that a run changes."""
+    """Restores the values of a module's buffers after a run that changes them."""
     buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
     try:
         yield
@@ -173,7 +173,7 @@ def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[La
 
 
 def results(block: EventBlock, reference: Reference, sources: Sources) -> dict[Operator, Layer]:
-    """Returns the same for each operator. Quantize and dequantize nodes have the handle of the operator whose result
+    """Returns the value for each operator. Quantize and dequantize nodes have the handle of the operator whose result
     they read."""
     single = {handle[0]: handle for handle in reference.outputs if len(handle) == 1}
     # The runtime's part of a kernel's event has the kernel's values, without its name.
@@ -246,7 +246,8 @@ def _is_in(node: Node, members: set[int]) -> bool:
     handle = handle_of(node)
     if handle is not None:
         return bool(members.intersection(handle))
-    # An element of a result belongs to where it is read. Programs of an ETRecord have elements that nothing reads.
+    # An element of a result belongs to the nodes that read it. Programs of an ETRecord have elements that nothing
+    # reads.
     return node.op == "call_function" and all(_is_in(user, members) for user in node.users)
 
 

@@ -25,7 +25,7 @@ def delegate_ids(event: ProfileEvent | DebugEvent) -> tuple[int | None, str | No
     return (number if number is not None and number != -1 else None), (text or None)
 
 
-_NO_CHAIN = (-1, 2**64 - 1)  # also as an unsigned number
+_NO_CHAIN = (-1, 2**64 - 1)  # -1, and the same as an unsigned number
 
 
 def instruction_of(event: ProfileEvent | DebugEvent) -> int:
@@ -119,8 +119,8 @@ class EventSignature:
     def gen_from_instruction_event(
         instruction_event: InstructionEvent,
     ) -> list[tuple[EventSignature, InstructionEvent]]:
-        """A signature for each name under which an instruction was measured, with the events that it stands for; one
-        without a measurement for an instruction that was only recorded.
+        """A signature for each name under which an instruction was measured, with its events. An instruction that was
+        only recorded gets one without a measurement.
 
         An instruction that a run executes several times, in a loop, has several events of one signature.
         """

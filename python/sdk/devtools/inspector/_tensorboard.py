@@ -113,7 +113,7 @@ def _run_metadata(block: EventBlock, events: Iterable[Event], names: dict[str, s
     from tensorboard.compat.proto.config_pb2 import RunMetadata
     from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
-    # TensorBoard knows nanoseconds only: it shows cycles as such.
+    # TensorBoard's only unit is nanoseconds, so it shows cycles as nanoseconds.
     unit = block.target_time_scale
     ns = 1.0 if unit is TimeScale.CYCLES else calculate_time_scale_factor(TimeScale.NS, unit)
     now, stats = 0.0, []

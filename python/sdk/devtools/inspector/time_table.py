@@ -16,7 +16,7 @@ _METHOD = "Method::execute"
 
 @dataclass
 class TimeRow:
-    """The calls of one operator in one place.
+    """The calls of one operator that run in the same backend, or on kernels of the runtime.
 
     Attributes:
         name: The operator, as the edge dialect names it; without an ETRecord, the runtime's name of the event.

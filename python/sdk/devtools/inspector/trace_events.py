@@ -51,7 +51,7 @@ def trace_events(
         etdump: What `read_etdump` returned.
         etrecord: The ETRecord of the program that ran.
         source_time_scale: The unit of the device's ticks. Cycles have no length: one is shown as a microsecond.
-        method_name: The method of the ETRecord that ran; by default the one whose instructions the events are.
+        method_name: The method of the ETRecord that ran; by default the one whose instructions match the events.
 
     Raises:
         ValueError: An event ends before it begins, or the ETRecord is of another program.
@@ -72,7 +72,8 @@ def trace_events(
     first = min((event.start_time for *_, event in found), default=0)
     cycles = source_time_scale == TimeScale.CYCLES
     per_microsecond = 1.0 if cycles else calculate_time_scale_factor(source_time_scale, TimeScale.US)
-    # Outer events come first: of equal ones, the longer and then the later recorded, as an event is written at its end.
+    # Outer events come first: of events with the same start, the longer one; of equal events, the one recorded later,
+    # because an event is written at its end.
     order = sorted(range(len(found)), key=lambda i: (found[i][3].start_time, -found[i][3].end_time, -i))
     lanes: list[_Lane] = []
     events = []

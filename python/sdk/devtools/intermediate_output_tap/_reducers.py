@@ -105,8 +105,8 @@ STATS = StatReducer(
     lambda graph, node: _stats(partial(_in_graph, graph), node, node.meta["val"]),
     lambda x: _stats(_direct, x.detach(), x),
 )
-"""Numbers of all elements in float32. `std` divides by the number of elements; `p99_abs` is the least of the largest
-hundredth of absolute values."""
+"""Statistics over all elements in float32. `std` divides by the number of elements; `p99_abs` is the smallest of the
+largest 1 % of the absolute values."""
 
 _REDUCERS = {reducer.name: reducer for reducer in (FULL_TENSOR, STATS)}
 

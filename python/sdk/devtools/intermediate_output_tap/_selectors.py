@@ -32,7 +32,8 @@ def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSel
 
 
 def select_by_op_type(*op_targets: str) -> NodeSelector:
-    """Calls of operators whose name ends so, such as `aten.linear.default`. Raises ValueError without any name."""
+    """Selects calls of operators whose name ends with one of `op_targets`, such as `linear.default`. Raises ValueError
+    without any name."""
     _need(op_targets, "name of an operator")
     return lambda node: node.op == "call_function" and str(node.target).endswith(op_targets)
 

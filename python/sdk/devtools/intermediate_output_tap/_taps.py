@@ -44,8 +44,8 @@ def tap_intermediate_outputs_(
 ) -> tuple[ExportedProgram, list[TapSpec]]:
     """Changes a program so that it also returns the tensors that rules select, each by the first rule that does.
 
-    By default all are tapped, with STATS; `max_taps` is the largest number. Raises ValueError where there are no rules,
-    and where none selects a tensor unless `error_on_empty` is false (then a warning).
+    By default all are tapped, with STATS; `max_taps` is the largest number of taps. Raises ValueError where there are
+    no rules, and where none selects a tensor unless `error_on_empty` is false (then a warning).
     """
     if rules is None:
         listed: list[TapRule] = [(select_all_call_function(), STATS)]

@@ -73,8 +73,8 @@ def _layouts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def _reading_modules(program: ExportedProgram) -> dict[str, str]:
-    """The path of the module that reads each weight. Quantisation names weights `_frozen_param0`, whatever they are
-    of."""
+    """The path of the module that reads each weight. Quantisation names weights `_frozen_param0`, whichever module they
+    belong to."""
     signature = program.graph_signature
     targets: dict[str, str] = {
         **signature.inputs_to_parameters,

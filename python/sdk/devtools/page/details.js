@@ -44,7 +44,7 @@ function overview() {
       ['delegates', method.partitions.length ? delegateCounts(method) : 'none'],
       ['time', method.times ? `${readableTime(method.times.total, method.times.unit)}, mean of ${counted(method.times.runs, 'run')}` : 'not measured: pass an ETDump'],
     ]),
-    state.recorded ? null : element('p', { class: 'note' }, 'The program alone does not know modules and source lines: pass its ETRecord to see them.'),
+    state.recorded ? null : element('p', { class: 'note' }, 'The program alone does not contain modules and source lines: pass its ETRecord to see them.'),
     listed('Slowest', slow.map(leaf => timedLink(leaf))),
     element('section', {}, element('h3', {}, 'Keys'), element('ul', { class: 'keys' },
       key('/', 'search'), key('← ↑ → ↓', 'go to the next node'), key('Enter', 'expand or collapse'), key('Esc', 'to the module around it'),

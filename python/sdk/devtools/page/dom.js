@@ -60,7 +60,7 @@ function counted(count, noun) {
   return count.toLocaleString('en') + '\u00a0' + noun + (count === 1 ? '' : 's');
 }
 
-// What readers of the screen hear.
+// Announces a text to screen readers.
 function say(text) {
   at('said').textContent = text;
 }

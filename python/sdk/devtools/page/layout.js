@@ -1,5 +1,5 @@
-// Places and sizes. Every open group is laid out by itself, by dagre, with its children as boxes: no layout has more than
-// some tens of boxes, and what is collapsed costs nothing. Places of children are relative to the group's corner.
+// Positions and sizes. dagre lays out each open group separately, with its children as boxes, so a layout has at most a
+// few dozen boxes and collapsed groups cost nothing. Positions of children are relative to the group's corner.
 
 const HEAD = 34, PAD = 16, LINE = 17, BESIDE = 10;
 const TITLE = '600 13.5px ', SUBTITLE = '12px ';
@@ -7,7 +7,7 @@ const TITLE = '600 13.5px ', SUBTITLE = '12px ';
 const widths = new Map();
 let pen = null;
 
-// How wide a text is in the page's font.
+// The width of a string in the page's font.
 function widthOf(text, font) {
   const key = font + text;
   if (!widths.has(key)) {
@@ -58,7 +58,7 @@ function place(item, method) {
   for (const child of item.children) graph.setNode(child.id, { width: child.width, height: child.height });
   for (const [a, b, count] of item.edges) graph.setEdge(a.id, b.id, { weight: Math.min(count, 4) });
   const alone = item.children.filter(child => !(graph.nodeEdges(child.id) || []).length);
-  // Boxes without edges stand in rows of four.
+  // Boxes without edges are placed in rows of four.
   for (let i = 4; i < alone.length; i++) graph.setEdge(alone[i - 4].id, alone[i].id, { unseen: true });
   dagre.layout(graph);
   const size = graph.graph();

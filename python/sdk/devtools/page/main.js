@@ -9,7 +9,7 @@ function showTab(name) {
     at('tab-' + tab).tabIndex = on ? 0 : -1;
     at('panel-' + tab).hidden = !on;
   }
-  // Where the page scrolls, to the beginning of the panel.
+  // If the page has been scrolled down, scroll it back to the top of the panel.
   window.scrollTo(0, Math.min(window.scrollY, document.querySelector('header').offsetHeight));
 }
 
@@ -28,8 +28,8 @@ function startTabs() {
 function startTheme() {
   const root = document.documentElement, button = at('theme');
   let chosen = null;
-  // A page of a file may have no storage.
-  try { chosen = localStorage.getItem('theme'); } catch { /* the system's choice */ }
+  // A page that is opened from a file may have no localStorage.
+  try { chosen = localStorage.getItem('theme'); } catch { /* no stored theme: the system's is used */ }
   const order = ['auto', 'light', 'dark'];
   let now = order.includes(chosen) ? chosen : 'auto';
   const show = () => {
@@ -39,7 +39,7 @@ function startTheme() {
   };
   button.addEventListener('click', () => {
     now = order[(order.indexOf(now) + 1) % order.length];
-    try { localStorage.setItem('theme', now); } catch { /* it lasts as long as the page */ }
+    try { localStorage.setItem('theme', now); } catch { /* the theme is kept until the page is closed */ }
     show();
   });
   show();

@@ -1,8 +1,9 @@
-// The views beside the graph: time, weights, numeric gap. Their figures come from a tree by modules, whatever the graph shows.
+// The views beside the graph: time, weights, numeric gap. Their figures come from the tree of modules, whichever
+// grouping the graph shows.
 
 const ROWS = 40;
 
-// columns: { name, value: row => what is sorted, show: row => text or element, numeric }
+// columns: { name, value: row => sort key, show: row => text or element, numeric }
 function sortable(title, columns, rows, sorted, descending = true) {
   const body = element('tbody');
   const table = element('table', {}, element('caption', {}, title), element('thead', {}, element('tr', {}, ...columns.map((column, i) =>
@@ -100,7 +101,7 @@ function isOwn([file]) {
   return !/(site|dist)-packages|[\\/]torch[\\/]|^</.test(file);
 }
 
-// The innermost line that is not PyTorch's.
+// The innermost source line outside of PyTorch.
 function lineOf(method, leaf) {
   const own = (leaf.node.frames || []).map(number => method.frames[number]).filter(isOwn);
   return own.length ? own.at(-1)[0].split(/[\\/]/).pop() + ':' + own.at(-1)[1] : '';

@@ -1,6 +1,6 @@
 // The graph of a method as a tree of groups: modules or delegates around nodes. A leaf is
 //   { id, index, node, parent, first }, a group { id, label, about, children, parent, first, open, edges }.
-// `edges` of a group are those between its children: [child, child, how many edges of nodes], each pair once.
+// `edges` of a group are those between its children: [child, child, number of node edges], one entry for each pair.
 
 const MOST_CHILDREN = 60;  // more are split into runs of nodes, so that no layout is large
 const RUN = 25;
@@ -101,7 +101,7 @@ function ancestors(item) {
   return found;
 }
 
-// The group around both, and the children of it in which they are.
+// The innermost group that contains both, and its two children that contain one each.
 function meeting(a, b) {
   const x = [...ancestors(a), a], y = [...ancestors(b), b];
   let depth = 0;
@@ -158,7 +158,7 @@ function weightBytes(method, item) {
   return sum;
 }
 
-// Opens the outermost groups while what is seen stays readable.
+// Opens groups level by level, as long as at most 40 items are visible.
 function openWhatFits(root) {
   let seen = root.children.length;
   let next = root.children.filter(child => child.children);
@@ -171,8 +171,8 @@ function openWhatFits(root) {
   }
 }
 
-// Where the time is: an event belongs to its first node, its main one; one of many nodes, and the own time of a delegate, to the group
-// around them.
+// The time of an event counts for its first node, the main one. If the event has more than MANY nodes, or is a delegate's time outside its
+// operators, it counts for the innermost group that contains its nodes.
 const MANY = 8;
 
 function addTimes(tree, method) {

@@ -83,7 +83,7 @@ function hottest() {
   return Math.max(0, ...state.tree.leaves.map(leaf => leaf.time));
 }
 
-// By signal-to-noise ratio: 60 dB and more is what other orders of summation give, below 10 dB the value is wrong.
+// By signal-to-noise ratio: 60 dB or more is explained by another order of summation; below 10 dB the value is wrong.
 function gapHeat(gap) {
   const snr = number(gap.snr);
   return Number.isNaN(snr) ? 5 : snr >= 60 ? 1 : snr >= 40 ? 2 : snr >= 20 ? 3 : snr >= 10 ? 4 : 5;
@@ -155,7 +155,7 @@ function setAll(open) {
   else fit();
 }
 
-// The item that stands for it on the screen: itself, or the outermost collapsed group around it.
+// The item that is visible for it: the item itself, or the outermost collapsed group around it.
 function shown(item) {
   return ancestors(item).find(group => !group.open) || item;
 }

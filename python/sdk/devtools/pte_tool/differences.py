@@ -69,7 +69,7 @@ class TensorDataDiff:
 
 @dataclass
 class EValueDiff:
-    """A value that is not a tensor in both, and differs."""
+    """A value that differs, and is not a tensor in both programs."""
 
     evalue_index: int
     type_a: str

@@ -17,7 +17,8 @@ from sdk.devtools.pte_tool.differences import (
 
 
 def format_diff_result(result: PTEDiffResult, verbose: bool = False) -> str:
-    """Lines for people. `verbose` adds sizes in bytes, and where B uses what A does not have."""
+    """The report as lines of text. `verbose` adds sizes in bytes, and the operators of B that use a differing value if
+    they are not those of A."""
     return "\n".join(_lines(result, verbose))
 
 

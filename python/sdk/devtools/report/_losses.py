@@ -24,8 +24,8 @@ _WRITTEN = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
 
 
 def find_losses(manager: Any, rows: Sequence[Row], captured: Mapping[str, ExportedProgram]) -> Iterator[Loss]:
-    """Every loss, the worst first: first the program cannot load, then it computes something else, then it runs
-    elsewhere."""
+    """Every loss, the worst first: those that prevent loading, then those that change results, then those that change
+    where an operator runs."""
     emitted: Program = manager.executorch_program
     for method, name in missing_kernels(emitted):
         what = f"{method}: no kernel of {name} is linked into the runtime, which will refuse to load the program"

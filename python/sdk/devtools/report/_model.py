@@ -29,7 +29,7 @@ class LossKind(str, Enum):
     """An input, an output or a weight with another dtype than in the model."""
 
     IGNORED_OPTION = "ignored option"
-    """An option of a backend that it does not know."""
+    """An option that the backend does not support."""
 
     UNPLANNED = "unplanned tensor"
     """A tensor without planned memory."""

@@ -19,8 +19,9 @@ from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
     """Makes the receipt of a manager's programs.
 
-    With `captured`, the programs of torch.export by method name, the dtypes of each program are compared with theirs.
-    Only then are downcasts found that no backend declares, and shown what stays in float32 of a float16 program.
+    `captured` are the programs of torch.export by method name, with whose dtypes those of the lowered programs are
+    compared. Without it, the receipt has neither downcasts that no backend declares nor the operators of a float16
+    program that stay in float32.
     """
     rows = [
         row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))

@@ -34,8 +34,8 @@ class OutputError:
     max_rel: float
     tolerance: float
     call: int = 1  # the call with this difference
-    elements: int = 0  # of the output in all calls
-    compared: int = 0  # those of them that are neither NaN nor infinite in eager mode
+    elements: int = 0  # elements of the output in all calls
+    compared: int = 0  # elements that are neither NaN nor infinite in eager mode
     rounding: float = 0.0
 
     @property
@@ -44,8 +44,8 @@ class OutputError:
 
     @property
     def may_be_rounding(self) -> bool:
-        """Whether the difference is far below the tolerance, so that an output of nearly equal numbers' difference may
-        consist of it."""
+        """Whether the absolute difference is so small that it may be rounding. It can then exceed the relative
+        tolerance only if the output is close to zero, such as the difference of nearly equal numbers."""
         return self.max_abs <= self.tolerance / 100
 
     def joined(self, other: OutputError) -> OutputError:

@@ -50,7 +50,7 @@ def generate_model_size_information(
 
 
 def _weights(model: ExportedProgram, gm: GraphModule) -> Iterator[tuple[Node, torch.Tensor]]:
-    """The weights of a graph: inputs of the whole program's, attributes of a branch's."""
+    """The weights of a graph: inputs of a program's graph, attributes of a branch's graph."""
     targets = {spec.arg.name: spec.target for spec in model.graph_signature.input_specs if spec.target is not None}
     for node in gm.graph.nodes:
         value = None

@@ -31,7 +31,7 @@ def get_checkpoint_dtype(checkpoint: dict[str, Any]) -> torch.dtype | None:
 
 def load_checkpoint_from_pytorch_model(input_dir: str) -> dict[str, Tensor]:
     """The weights of a folder with `pytorch_model.bin`, or with several files that
-    `pytorch_model.bin.index.json` lists. Raises FileNotFoundError for a folder without."""
+    `pytorch_model.bin.index.json` lists. Raises FileNotFoundError for a folder without these files."""
     folder = Path(input_dir)
     index = folder / "pytorch_model.bin.index.json"
     if index.exists():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What models of torchvision and timm have in common: a picture is their only input."""
+"""The common code of the models of torchvision and timm, whose only input is a picture."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MobileBERT: numbers of each token of a text."""
+"""MobileBERT: a vector for each token of a text."""
 
 from __future__ import annotations
 

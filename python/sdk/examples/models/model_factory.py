@@ -19,7 +19,7 @@ class EagerModelFactory:
         """A module, its example arguments by position and by name, and its dynamic shapes; the latter two may be None.
 
         `module_name`, `model_class_name`: as in `MODEL_NAME_TO_MODEL`. `kwargs`: arguments of the class. Raises
-        ImportError for a module that is not there, ValueError for a class.
+        ImportError if the module does not exist, ValueError if it lacks the class.
         """
         module = importlib.import_module(f"sdk.examples.models.{module_name}")
         kind = getattr(module, model_class_name, None)

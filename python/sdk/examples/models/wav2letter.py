@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wav2Letter: letters of sound."""
+"""Wav2Letter: recognises the letters in sound."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Writer:
         return self.size
 
     def append_shared(self, data: bytes, align: int, prefix: bytes = b"") -> int:
-        """Like `append`, or the position of equal bytes that are already there."""
+        """Like `append`, but returns the position of equal bytes if the buffer already has them."""
         if len(data) > _SHARE_LIMIT:
             return self.append(data, align, prefix)
         key = (align, prefix + data)

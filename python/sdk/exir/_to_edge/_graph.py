@@ -47,8 +47,7 @@ from sdk.exir.tensor import has_repeated_elements
 
 @dataclass
 class EdgeGraph:
-    """The lowered graph, with the values that placeholders were given by in-place writes (in order of the first
-    write)."""
+    """The lowered graph, with the values that in-place writes gave to placeholders (in order of the first write)."""
 
     graph: Graph
     outputs: Any
@@ -191,7 +190,7 @@ class EdgeLowering(WriteLowering):
         return self._has_writes and returns_argument(node) and op not in self._options.preserved
 
     def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:
-        """The arguments of the slice that `narrow(tensor, dim, start, length)` is."""
+        """The arguments of the `slice` call that computes `narrow(tensor, dim, start, length)`."""
         first = value_of(start)
         if isinstance(first, int) and first < 0:
             first = value_of(tensor).shape[dim] + first

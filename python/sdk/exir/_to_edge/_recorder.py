@@ -106,7 +106,7 @@ class DecompositionRecorder(TorchDispatchMode):
         if not isinstance(func, torch._ops.OpOverload) or func.namespace == "prim":
             return func(*args, **kwargs)
         if func is aten.size.default:
-            raise NeedsRetracingError("a decomposition in C++ asks for the numbers behind symbolic sizes")
+            raise NeedsRetracingError("a decomposition in C++ reads the numbers behind symbolic sizes")
         if func is aten.alias.default:
             return self._same(self._current(args[0]))
         if func in IDENTICAL_COPIES:

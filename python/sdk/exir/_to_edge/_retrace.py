@@ -2,8 +2,8 @@
 """Makes a program functional by `torch.export`'s own tracer, where writes through views need it.
 
 Where a program writes to a result of `unbind` or `split`, that tracer fixes all dynamic sizes at the sizes of the
-example. Each result is one `select` or `slice` for it instead, which it handles. If sizes are fixed nevertheless, the
-program would refuse inputs that it was exported for: an error says so.
+example. Therefore it gets each of these results as a `select` or `slice`, which it handles. If it fixes sizes
+nevertheless, an error says so, because the program would refuse inputs that it was exported for.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def retraced(program: ExportedProgram, table: Any, reason: Exception) -> Exporte
 
 
 def _dynamic_inputs(program: ExportedProgram) -> set[str]:
-    """Inputs of the user's with a dynamic size."""
+    """The user's inputs with a dynamic size."""
     wanted = set(program.graph_signature.user_inputs)
     values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
     return {

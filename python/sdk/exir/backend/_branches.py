@@ -130,7 +130,7 @@ def shared_constants(program: ExportedProgram) -> set[Node]:
 
 
 def _uses(constants: dict[Node, InputSpec]) -> dict[str, list[Node]]:
-    """For each constant, the placeholders that something reads, at most one in a graph."""
+    """For each constant, the placeholders that are read, at most one in each graph."""
     found: dict[str, list[Node]] = {}
     for node, spec in constants.items():
         if not all(_only_passes_on(user, node) for user in node.users):

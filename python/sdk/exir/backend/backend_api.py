@@ -45,7 +45,7 @@ def to_backend(args: Any) -> Any:
 
     - `to_backend(backend_id: str, edge_program, compile_specs) -> LoweredBackendModule` lowers a whole program;
     - `to_backend(edge_program: ExportedProgram, partitioner) -> ExportedProgram` lowers what the partitioner tags;
-    - `to_backend(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]` does so for several methods.
+    - `to_backend(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]` lowers several methods.
     """
     raise TypeError(
         f"to_backend takes a backend id, an ExportedProgram or a MethodProgramsPartitionerSpec, got "

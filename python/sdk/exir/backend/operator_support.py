@@ -84,9 +84,9 @@ class DontPartitionName(DontSupportBase):
 class DontPartitionModule(DontSupportBase):
     """Keeps the nodes that a module computes out of partitions.
 
-    `module_name` is the name of its class: with a dot, the module that defines the class is part of it; without, a
-    class of that name in any module is meant. `instance_name` is the module's name in the model. With `exact=False` a
-    part of the name is enough.
+    `module_name` is the name of its class. If it has a dot, it includes the Python module that defines the class;
+    otherwise it matches a class of that name in any Python module. `instance_name` is the module's name in the model.
+    With `exact=False` a part of the name is enough.
     """
 
     def __init__(self, *, module_name: str | None = None, instance_name: str | None = None, exact: bool = True) -> None:

@@ -11,7 +11,7 @@ from torch.backends import mha
 
 @contextmanager
 def without_fast_paths() -> Iterator[None]:
-    """In this context, torch.nn's attention and transformer layers compute with operators that a quantizer knows.
+    """In this context, torch.nn's attention and transformer layers compute with operators that quantizers recognise.
 
     Outside of it, a strict capture under `torch.no_grad()` has one operator for a whole layer, or nested tensors.
     """

@@ -85,7 +85,7 @@ class MethodEmitter:
 
     @property
     def debug_handles(self) -> dict[int, int | list[int]]:
-        """Instruction index -> debug handle of its node, or of all nodes that a delegate stands for."""
+        """Instruction index -> debug handle of its node, or of all nodes in a delegate."""
         return self.code.debug_handles
 
     @property

@@ -34,7 +34,7 @@ def arguments_of(node: Node, schema: torch._C.FunctionSchema) -> Iterator[tuple[
 
 
 def scalar_result(node: Node, value: Any) -> Bool | Int | Double:
-    """The value of a program that a number is written to."""
+    """The program's value for a result that is a number, with the number's type."""
     if isinstance(value, (bool, torch.SymBool)):
         return Bool(False)
     if isinstance(value, (int, torch.SymInt)):

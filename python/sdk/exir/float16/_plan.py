@@ -41,7 +41,7 @@ class Plan:
 
     Attributes:
         halves: The calls that read and compute float16.
-        same: Calls that return their operand once it may be of either dtype: conversions from float32 to float32.
+        same: Conversions from float32 to float32, which are replaced by their operand in either dtype.
         anew: Calls that are made once for each dtype in which their result is read.
         values: The value (`meta["val"]`) that each of `halves` and `anew` has in float16.
         constants: The dtype of each float32 weight or constant in the program.

@@ -91,7 +91,7 @@ WEIGHTED = _named(
     "linear addmm conv1d conv2d conv3d convolution _convolution conv_transpose1d conv_transpose2d conv_transpose3d "
     "bilinear lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"
 )
-"""Layers: their weights are most of a program, and float16 is for them. They take operands of any range in float16."""
+"""Layers, whose weights are most of a program. They run in float16 whatever the range of their operands."""
 
 PRODUCTS = _named("matmul mm bmm baddbmm addbmm addmv mv dot einsum")
 """Products of two results: one bounded operand suffices for float16."""
@@ -131,7 +131,7 @@ def rule_of(node: Node) -> Rule | None:
 
 
 def made_of_integers(node: Node) -> Rule:
-    """The rule for a call that makes float32 of integers, such as positions, lengths and counts, or of truth values."""
+    """The rule for a call that converts integers, such as positions, lengths and counts, or booleans to float32."""
     dtypes = {operand.meta["val"].dtype for operand in node.all_input_nodes if hasattr(operand.meta["val"], "dtype")}
     return _POSITIONS if dtypes - {torch.bool} else _MADE_FLOAT
 

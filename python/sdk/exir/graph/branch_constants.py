@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tensors that branches and loop bodies have as attributes, for example the 2.5 of `x * 2.5`.
 
-torch's serialiser writes tensors only if they are inputs, and its tracer fails on other tensors of branches. For them,
+torch's serialiser writes tensors only if they are inputs, and its tracer fails on other tensors of branches. Therefore
 a tensor of a branch becomes an operand of the operator that calls the branch, and a constant of the program.
 """
 
@@ -48,7 +48,7 @@ _OPERANDS = {
     "strict_mode": 1,
     "run_const_graph": 1,
 }
-"""The argument that is the list of values which all calls of a branch get: the last inputs of the branch."""
+"""The argument with the list of values that every call of a branch gets as its last inputs."""
 _VARIADIC = frozenset(
     ("wrap_with_set_grad_enabled", "wrap_with_autocast", "invoke_subgraph", "tag_activation_checkpoint")
 )

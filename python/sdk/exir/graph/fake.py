@@ -25,8 +25,8 @@ def fake_mode_of(module: GraphModule) -> FakeTensorMode:
 
 
 def get_fake_program(real_exported_program: ExportedProgram) -> ExportedProgram:
-    """A copy whose weights are fake tensors: they have shapes and dtypes, but no memory. Constants, buffers that
-    are not saved among them, are those of the real program."""
+    """A copy whose weights are fake tensors: they have shapes and dtypes, but no memory. Constants, including buffers
+    that are not saved, are those of the real program."""
     mode = fake_mode_of(real_exported_program.graph_module)
     weights = {
         name: mode.from_tensor(value, static_shapes=True) for name, value in real_exported_program.state_dict.items()

@@ -11,8 +11,8 @@ from torch.fx import GraphModule, Node
 
 
 def fill_missing_values(graph_module: GraphModule) -> None:
-    """Sets `meta["val"]` of calls without it, from their arguments' values. Leaves those whose arguments have no value
-    either, and delegate calls and control flow."""
+    """Sets `meta["val"]` of calls without it, from their arguments' values. Calls whose arguments lack values too,
+    delegate calls and control flow are left unchanged."""
     mode: Any = None
     for module in graph_module.modules():
         if not isinstance(module, GraphModule):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """State that methods of a program share (`MemoryPlanningPass(share_mutable_buffers=True)`).
 
-For a method that only reads a buffer which another one changes, it is not a constant: a backend would keep its first
+A buffer that one method changes is no constant in a method that only reads it, because a backend would keep its first
 value. Nor may a delegate keep the buffer to itself.
 """
 

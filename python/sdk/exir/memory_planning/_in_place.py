@@ -186,7 +186,8 @@ class _Graph:
                 self._join(result, home)
                 return
             self._join(result, home)
-            # Then an operand may be computed there, too; prefer one that itself overwrites the buffer's old value.
+            # An operand may then be computed in the buffer's memory, too; prefer one that overwrites the old value
+            # itself.
             made = [self.made[source] for source in self._dying_operands(node)]
             node = next((n for n in made if _operator(n) in _IN_PLACE), made[0] if made else None)
 

@@ -47,7 +47,7 @@ def lower_bound(blocks: Sequence[Block]) -> int:
 
 
 def _conflicts(blocks: Sequence[Block]) -> list[list[int]]:
-    """For each block, the others that are in use at some step at which it is in use."""
+    """For each block, the blocks whose lifetimes overlap with its own."""
     first = np.array([block.first for block in blocks])
     last = np.array([block.last for block in blocks])
     return [np.flatnonzero((first <= block.last) & (last >= block.first)).tolist() for block in blocks]

@@ -222,8 +222,8 @@ def place_on_bases(graph_module: GraphModule) -> None:
 
 
 def _update_lifetimes(graph_module: GraphModule, graph_signature: ExportGraphSignature | None) -> None:
-    """Updates lifetimes, innermost graphs last, because whether a result is an operand can depend on in-place
-    operators, which this finds.
+    """Updates lifetimes, those of branches first: an in-place operator may make the result of a branch one of its
+    operands, whose lifetime in the outer graph then includes the uses of the result.
     """
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Custom operators that write to their arguments, for example to update a cache in place.
 
-A functional graph has `auto_functionalized_v2(op, ..., _all_bases=[...])` in their place, which returns the results of
-`op` and then the new value of each base.
+In a functional graph, a call of `auto_functionalized_v2(op, ..., _all_bases=[...])` replaces them, which returns the
+results of `op` and then the new value of each base.
 """
 
 from __future__ import annotations

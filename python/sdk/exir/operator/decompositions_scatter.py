@@ -40,8 +40,8 @@ def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> Tensor:
 
 
 def _as_strided(x: Tensor, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None) -> Any:
-    """The tensor itself if only strides of dimensions with one element change: a mean over the pixels of a
-    channels-last image (`adaptive_avg_pool2d`) ends so."""
+    """The tensor itself if only strides of dimensions with one element change, as at the end of a mean over the pixels
+    of a channels-last image (`adaptive_avg_pool2d`)."""
     if len(size) != x.dim() or (storage_offset is not None and storage_offset != x.storage_offset()):
         return NotImplemented
     for count, step, old_count, old_step in zip(size, stride, x.shape, x.stride(), strict=True):

@@ -34,7 +34,7 @@ def define(
     if "" not in (known or []):
         library.define(f"{name}({arguments}) -> {_returned(['Tensor'] * len(names))}")
         library.impl(name, eager, _KERNEL)
-        library.impl(name, meta, "Meta", allow_override=True)  # torchao has some of operators that it does not define
+        library.impl(name, meta, "Meta", allow_override=True)  # torchao has kernels of undefined operators
     if "out" not in (known or []):
 
         def write(*args: Any, **kwargs: Any) -> Results:

@@ -62,8 +62,8 @@ def _add_scalar(a: Tensor, sa: float, za: int, la: int, ha: int, a_dtype: torch.
 def _embedding(bits: int) -> Callable[..., Tensor]:
     def embed(weight: Tensor, scales: Tensor, zero_points: Tensor | None, low: int, high: int, indices: Tensor,
               *, dtype: torch.dtype | None = None) -> Tensor:  # fmt: skip
-        """Rows of a table whose entries of 2 or 4 bits are packed and offset to be unsigned; of two the first is in the
-        high bits of a byte, of four in the low ones."""
+        """Rows of a table whose entries of 2 or 4 bits are packed and offset to be unsigned; the first of two entries
+        is in the high bits of a byte, the first of four in the low bits."""
         if bits < 8:
             shifts = (4, 0) if bits == 4 else range(0, 8, bits)
             parts = [(weight.to(torch.int32) >> shift) & ((1 << bits) - 1) for shift in shifts]

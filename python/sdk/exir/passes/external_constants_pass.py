@@ -22,7 +22,7 @@ DEFAULT_TAG = "_default_external_constant"
 GenTagFn = Callable[[Node], str | None]
 
 _INLINE_PREFIXES = ("_lifted_tensor_constant", "c_lifted_tensor_")
-"""Names of placeholders for numbers and tensors in the model's code. These names are counted within a program, so
+"""Names of placeholders for numbers and tensors in the model's code. These names are numbered within a program, so
 programs that share a file would confuse them."""
 
 _TRAINED = (OutputKind.GRADIENT_TO_PARAMETER, OutputKind.PARAMETER_MUTATION)

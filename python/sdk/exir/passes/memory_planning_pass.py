@@ -40,9 +40,9 @@ class MemoryPlanningPass(PassBase):
         memory_planning_algo: called as `algo(alignment, specs, graph_module, graph_signature, extra_padding)`; sets the
             place of each spec and returns the arenas' sizes in bytes, or returns a `MemoryAlgoResult`.
         allow_lifetime_and_storage_overlap: accept plans in which two tensors share memory while both are needed.
-        alloc_graph_input, alloc_graph_output, alloc_mutable_buffers: whether the plan has room for them. If not, the
+        alloc_graph_input, alloc_graph_output, alloc_mutable_buffers: whether the plan includes them. If not, the
             program's user supplies the memory at run time.
-        share_mutable_buffers: give a buffer that several methods use the same place in all of them, in a separate
+        share_mutable_buffers: a buffer that several methods use gets the same place in all of them, in a separate
             arena, so that they share its state.
         alignment: of each tensor, in bytes; a power of two.
     """

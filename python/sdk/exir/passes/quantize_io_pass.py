@@ -22,7 +22,7 @@ from sdk.exir.tensor import scalar_type_enum
 
 
 class Manager(Protocol):
-    """The part of `EdgeProgramManager` that the passes use: programs, and constant methods, to which they add."""
+    """The part of `EdgeProgramManager` that the passes use: they change programs and add constant methods."""
 
     _config_methods: dict[str, Any] | None
 

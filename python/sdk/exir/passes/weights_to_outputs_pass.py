@@ -64,8 +64,8 @@ def refuse_copies_of_backends(trained: Iterable[str], owned: Collection[str]) ->
         if name in owned:
             raise ExportError(
                 ExportErrorType.NOT_SUPPORTED,
-                f"the program returns the gradient of {name!r}, of which a backend has a copy that no optimizer can "
-                "change. Lower programs that are trained without a partitioner",
+                f"the program returns the gradient of {name!r}, but a backend has a copy of this weight that no "
+                "optimizer can change. Lower programs that are trained without a partitioner",
             )
 
 

@@ -28,9 +28,9 @@ class _Table:
     """The arguments of the operator.
 
     Attributes:
-        values: [rows, bytes]: int8 or uint8; of 4 and 2 bits packed in uint8.
+        values: [rows, bytes]: int8 or uint8; values of 4 and 2 bits are packed in uint8.
         scales: float32, [rows] or [rows, groups].
-        zeros: The same of zero points; None where all are 0.
+        zeros: The zero points, in the form of `scales`; None if all are 0.
         limits: The smallest and largest integer.
     """
 

@@ -3,9 +3,9 @@
 handles.
 
 The original's records (ExecuTorch 1.4) keep programs as the JSON of `torch.export` with schema version 5.4. torch
-writes a later version, whose new fields have defaults, so it reads both; the original's reader takes no field that it
-does not know. Edge operators are named `executorch.exir.dialects.edge.ops.NAMESPACE.NAME.OVERLOAD`; a delegate's first
-argument is a string: the lowered module as JSON, its bytes in base64.
+writes a later version, whose new fields have defaults, so it reads both; the original's reader refuses unknown fields.
+Edge operators are named `executorch.exir.dialects.edge.ops.NAMESPACE.NAME.OVERLOAD`; a delegate's first argument is a
+string: the lowered module as JSON, its bytes in base64.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def portable(module: GraphModule, lowered_to_text: LoweredToText) -> GraphModule
                 copy.target = _memory.VIEW
         if _HANDLE in node.meta:
             copy.meta["custom"] = {**node.meta.get("custom", {}), _HANDLE: node.meta[_HANDLE]}
-        copy.name = node.name  # even if the graph would not generate it, like "input"
+        copy.name = node.name  # also a name that the graph would not generate, such as "input"
         copies[node] = copy
     parts: dict[str, Any] = {}
     for name in {str(node.target) for node in graph.nodes if node.op == "get_attr"}:
@@ -165,7 +165,7 @@ def to_file(program: dict[str, Any], version: tuple[int, int]) -> None:
             if node["target"].startswith(ours):
                 node["target"] = theirs + node["target"].removeprefix(ours)
         if node["target"] == _DELEGATE:
-            # The reader makes the first an attribute of the graph, so each needs a unique name.
+            # The reader makes the first argument an attribute of the graph, so each needs a unique name.
             names = [f"lowered_module_{delegates}", *(f"delegate_arg_{i}" for i in range(len(node["inputs"]) - 1))]
             for argument, name in zip(node["inputs"], names, strict=True):
                 argument["name"] = name

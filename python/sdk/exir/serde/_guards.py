@@ -75,7 +75,7 @@ def _may_be_text(node: ast.AST) -> bool:
         return isinstance(node.func, ast.Name) and node.func.id in ("max", "min")
     while isinstance(node, ast.Subscript):
         node = node.value
-    return isinstance(node, (ast.Name, ast.IfExp, ast.BoolOp))  # and not a size, which a call gives
+    return isinstance(node, (ast.Name, ast.IfExp, ast.BoolOp))  # a call returns a size, not an input
 
 
 def _is_text(node: ast.AST) -> bool:

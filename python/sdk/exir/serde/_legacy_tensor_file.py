@@ -27,7 +27,7 @@ def read_legacy_tensors(file: Path) -> Any:
             return _read(content)
     except OSError:
         raise
-    except Exception as error:  # what instructions do with values of wrong types, and torch with wrong sizes
+    except Exception as error:  # raised by instructions on values of wrong types, and by torch on wrong sizes
         problem = str(error)[:200] if isinstance(error, TensorFileError) else f"{type(error).__name__}: {error!s:.200}"
         raise TensorFileError(
             f"the data is not what torch.save of PyTorch 1.6 or newer, or of an older one, writes: {problem}; {_ADVICE}"

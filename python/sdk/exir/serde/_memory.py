@@ -3,8 +3,8 @@
 `memory.view`.
 
 The original writes the memory of a tensor as the text `SIZES;DTYPE`, `(2, 3);7` with the number that torch's schema has
-for float32. That of a list of tensors has one argument and one output for each. Views are nodes without names of
-arguments. `memory.free` is left out: it holds a tensor's plan, and only the emitter needs it.
+for float32. For a list of tensors, the node has one such argument and one output for each tensor. Views are nodes
+without names of arguments. `memory.free` is left out: it holds a tensor's plan, and only the emitter needs it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
 SCHEMA_VERSION = (5, 4)
 """The version that ExecuTorch 1.4 reads."""
 MEMORY_PADDING = "sdk.memory_padding"
-"""The key of the CompileSpec that keeps `memory_padding` in a file: the original refuses fields it does not know."""
+"""The key of the CompileSpec that keeps `memory_padding` in a file: the original refuses unknown fields."""
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ def read_inputs(data: bytes) -> Any:
     if not data:
         return None
     found = read_tensors(data)
-    if found == {}:  # what the original writes for none
+    if found == {}:  # the original writes this for no inputs
         return None
     shaped = isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], tuple) and isinstance(found[1], dict)
     if not shaped:
@@ -137,7 +137,7 @@ def from_dict(
         verifiers=[_EmittedVerifier] if emitted else [_verifier(dialect) for dialect in data.verifiers],
     )
     if emitted:
-        result._verifiers = [_verifier("EDGE")]  # as the program that was written
+        result._verifiers = [_verifier("EDGE")]  # the verifier of the program that was written
         result._graph_signature = read.signature
     if guarded:
         result._guards_code = guards
@@ -180,7 +180,7 @@ def _verifier(dialect: str) -> type[Verifier]:
 
 
 def _lowered(text: Any) -> LoweredBackendModule:
-    """The lowered module of the text that a delegate's first argument is."""
+    """Reads the lowered module from the text that is a delegate's first argument."""
     if type(text) is not str:
         raise damaged("a delegate has no lowered module")
     data = read_json(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads expressions over dynamic sizes from text.
 
-`sympy.sympify` evaluates its text as Python, so it must not see the text of a file. This parser knows numbers,
+`sympy.sympify` evaluates its text as Python, so it must not see the text of a file. This parser accepts numbers,
 symbols, arithmetic and the functions of a list. It limits the length, the depth, the numbers and the terms of an
 expression before SymPy gets them, and the value that it can have for sizes of 64 bits: torch evaluates it for the sizes
 in the file, so that `2**s0` would be a number of a gigabit.
@@ -52,7 +52,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             *("GreaterThan", "LessThan", "StrictGreaterThan", "StrictLessThan"),
         )
     },
-    # The functions that torch's own reader knows.
+    # The functions that torch's own reader accepts.
     **{name: getattr(torch_functions, name) for name in torch_functions.__all__},
 }
 _ARITHMETIC = frozenset(("Add", "Mul", "Pow"))
@@ -160,7 +160,7 @@ class _Charge:
             bits = parts[0] * max(1.0, abs(float(arguments[1])))
         elif function in _SUMS:
             bits = max(parts) + len(parts)
-        else:  # none is larger than the product of its arguments
+        else:  # the result is at most the product of the arguments
             bits = sum(parts)
         if bits > _MOST_BITS_OF_VALUE:
             raise SizeError(f"its value can have more than {_MOST_BITS_OF_VALUE} bits")

@@ -46,7 +46,7 @@ def read_tensors(data: bytes, *, packed: bool = False) -> Any:
         raise
     except ArchiveError as error:
         raise TensorFileError(f"the data is not what torch.save writes: {error}") from error
-    except Exception as error:  # what instructions do with values of wrong types, and torch with wrong sizes
+    except Exception as error:  # raised by instructions on values of wrong types, and by torch on wrong sizes
         raise TensorFileError(
             "the data is not what torch.save writes for tensors, numbers, texts and lists of them: "
             f"{type(error).__name__}: {str(error)[:200]}"

@@ -39,14 +39,15 @@ def load_weights(path: str | os.PathLike[str]) -> Any:
         return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
     except (OSError, RuntimeError, EOFError, UnpicklingError, MemoryError):
         raise
-    except Exception as error:  # what instructions do with values of wrong types, and damaged texts
+    except Exception as error:  # raised by instructions on values of wrong types, and for damaged texts
         raise TensorFileError(
             f"the data is not what torch.save writes: {type(error).__name__}: {error!s:.200}"
         ) from error
 
 
 def load_values(path: str | os.PathLike[str]) -> Any:
-    """The same for files that may be overwritten while the tensors are in use, so the tensors are copied."""
+    """Like `load_weights`, for files that may be overwritten while the tensors are in use, so the tensors are
+    copied."""
     file = regular(path)
     if not _is_archive(file):
         return read_legacy_tensors(file)

@@ -295,7 +295,7 @@ def _check_arguments(node: Node) -> None:
 def _violation(node: Node, text: str) -> SpecViolationError:
     no_source = f"\nThe node is {node.name}."
     error = SpecViolationError(f"{text}{source_of(node) or no_source}")
-    error.what = text  # the same for every node that is called so
+    error.what = text  # equal for all nodes with this problem
     remember_node(error, node)
     return error
 

@@ -20,8 +20,8 @@ _METHODS = ("now", "utcnow", "today")
 
 
 class ClockReads:
-    """While this is entered, notes the reads of the clock in this thread, outside of PyTorch's code and of what
-    the garbage collector calls."""
+    """While active, records which code in this thread reads the clock, except PyTorch's code and functions that the
+    garbage collector calls."""
 
     def __init__(self) -> None:
         self.places: list[str] = []
@@ -47,7 +47,7 @@ class ClockReads:
 
 
 def _of_collector(frame: FrameType | None) -> bool:
-    """Whether the garbage collector, which runs at any moment, has called this frame's function or one further out."""
+    """Whether a frame runs inside a function that the garbage collector has called, which it may do at any moment."""
     callbacks = {getattr(each, "__code__", getattr(type(each).__call__, "__code__", None)) for each in gc.callbacks}
     while frame is not None and frame.f_code not in callbacks:
         frame = frame.f_back

@@ -143,7 +143,7 @@ def _tensor(array: np.ndarray, what: str) -> torch.Tensor:
     try:
         return torch.from_numpy(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))).reshape(array.shape))
     except (TypeError, ValueError) as error:
-        raise CommandError(f"{what} has the dtype {array.dtype}, of which torch has no tensors.") from error
+        raise CommandError(f"{what} has the dtype {array.dtype}, which torch does not have.") from error
 
 
 def _as_call(given: Any, source: str) -> ExampleInputs:

@@ -167,7 +167,7 @@ def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
     except Exception as error:
         what = _what_and_where(error, 8 if capturing else 6)
         if hasattr(error, "calls"):
-            advice = ""  # No backend helps: edge dialect does not have these calls.
+            advice = ""  # Another backend does not help: edge dialect does not have these calls.
         if type(error).__name__ == "GuardOnDataDependentSymNode":  # torch's advice is for authors of operators
             line = user_line(error) or ""
             advice = _LOOP_ADVICE if _LOOP.search(line) else _BRANCH_ADVICE if _BRANCH.search(line) else advice

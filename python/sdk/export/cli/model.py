@@ -95,8 +95,8 @@ def _without_name(text: str) -> str:
 
 
 def _no_place(place: str, name: str) -> str | None:
-    """Why `place`, which is before the colon, is neither a .py file nor the name of a module, or `name` is not one in
-    Python."""
+    """Explains why `place`, the part before the colon, is neither a .py file nor the name of a module, or why `name` is
+    not a Python name."""
     if not place:
         return "nothing is before the colon"
     if not all(map(str.isidentifier, name.split("."))):

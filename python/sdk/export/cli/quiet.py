@@ -15,7 +15,8 @@ from sdk.devtools.report import MissingKernelWarning
 
 _PACKAGE = str(Path(__file__).parents[2])
 _ABOUT_THE_MODEL = (UserWarning, RuntimeWarning, SyntaxWarning)
-"""The others, such as deprecations, are about code that the user of a model did not write."""
+"""The kinds of warnings that may be about the model. Other kinds, such as deprecations, are about code that the user of
+a model did not write."""
 _ITS_OWN = re.compile(
     # torch's own recurrent layers cause this warning, and are captured correctly.
     r"The tensor attributes? (self\.[\w.]*_flat_weights\[\d+\],? )+(was|were) assigned during export"

@@ -41,10 +41,10 @@ class Reference:
 
     Attributes:
         method: The name of the method.
-        label: `example`, or the end of the dynamic sizes.
+        label: `example`, or the sizes in the calls (`smallest sizes`, `largest sizes`).
         calls: The inputs.
         answers: The outputs of each call.
-        module: What gave them.
+        module: The module that computed them.
         unquantized: The outputs before the model was quantised, if it was.
     """
 

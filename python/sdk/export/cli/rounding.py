@@ -3,7 +3,7 @@
 
 Where a model subtracts nearly equal numbers, its output may be small and consist of rounding errors, which another
 order of additions changes entirely. The difference from the program says nothing then, although it is large relative
-to the output. Such an output is told from one that is small and right by other runs of the same model in PyTorch: in
+to the output. Such an output is distinguished from a small and right one by other runs of the same model in PyTorch: in
 float64, and with inputs and parameters that differ by one unit in the last place.
 """
 
@@ -22,7 +22,7 @@ from sdk.export.cli.verify import TOLERANCE, tensor_difference
 from sdk.export.example_inputs import ExampleInputs
 
 _RUNS = 3
-"""Runs with other last bits: a single one may happen to round as the model did."""
+"""The number of runs with changed last bits. A single run might by chance round as the model did."""
 _TIMES = 64.0
 """The largest factor by which a difference may exceed the measured rounding, as in `sdk debug`: kernels add in another
 order."""
@@ -49,7 +49,8 @@ def rounding(module: torch.nn.Module, calls: Sequence[ExampleInputs], answers: S
 
 
 def _times(want: Any) -> float:
-    """Fewer where one rounding is a large share of the tolerance: in bfloat16 that is six steps."""
+    """The factor by which a difference may exceed the measured rounding. It is smaller where one rounding is a large
+    part of the tolerance: in bfloat16, the tolerance is six steps."""
     if not isinstance(want, torch.Tensor) or want.dtype not in TOLERANCE:
         return 0.0
     return min(_TIMES, TOLERANCE[want.dtype] / torch.finfo(want.dtype).eps)
@@ -75,7 +76,7 @@ def _other_runs(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> Iter
             copied = copy.deepcopy(module)
             with torch.no_grad():
                 for tensor in (*copied.parameters(), *copied.buffers()):
-                    tensor.data = other(tensor)  # in place of copy_(), which an expanded one does not take
+                    tensor.data = other(tensor)  # copy_() does not accept expanded tensors
             return copied
 
         yield from _run(changed, [_each_tensor(call, other) for call in calls])

@@ -27,15 +27,15 @@ TOLERANCE = {
     torch.complex64: 1e-4,
     torch.complex32: 1e-2,
 }
-"""The largest difference allowed for each dtype, relative to the output's largest value; of complex numbers for their
-parts. Outputs of other dtypes must be equal."""
+"""The largest difference allowed for each dtype, relative to the output's largest value; for complex numbers, it
+applies to the real and imaginary parts. Outputs of other dtypes must be equal."""
 
 
 class WrittenProgram:
     """A `.pte` (and its `.ptd`) in the runtime of this package, or in the runner of a backend."""
 
     def __init__(self, program: Path, weights: Path | None, runner: Backend | None = None) -> None:
-        """`runner` is the backend whose declaration names the runner; None stands for the runtime of this package.
+        """`runner` is the backend whose declaration names the runner; None means the runtime of this package.
 
         Raises:
             CommandError: the runtime is not built, or it or the runner refuses the program (the message says why).
@@ -72,7 +72,7 @@ class WrittenProgram:
 
 
 def runner_for(delegates: Iterable[str]) -> Backend | None:
-    """The backend whose runner must run a program with delegates of these ids; None stands for the runtime of this
+    """The backend whose runner must run a program with delegates of these ids; None means the runtime of this
     package.
 
     Raises:
@@ -206,7 +206,7 @@ def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[flo
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor in float64; of complex numbers the parts, in a last dimension of 2."""
+    """A tensor in float64; complex numbers become their two parts in an additional last dimension."""
     tensor = tensor.detach()
     if tensor.is_complex():
         return torch.view_as_real(tensor.to(torch.complex128).resolve_conj())

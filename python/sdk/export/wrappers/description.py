@@ -141,7 +141,7 @@ def _ranges_in(plan: schema.ExecutionPlan) -> dict[tuple[int, int], tuple[int, i
         value = _at(plan, plan.inputs[index]) if 0 <= index < len(plan.inputs) else None
         sizes = value.sizes if isinstance(value, schema.Tensor) else []
         if not (0 <= dim < len(sizes) and 0 <= least <= sizes[dim]):
-            raise ValueError(f"method {plan.name!r} has sizes of inputs that it does not have: export it again")
+            raise ValueError(f"method {plan.name!r} has dynamic sizes that do not match its inputs: export it again")
         ranges[index, dim] = (least, sizes[dim])
     return ranges
 

@@ -100,7 +100,7 @@ def _out(attention: Any, y: Tensor) -> Tensor:
 def _cross_attention(attention: Any, encoded: list[Tensor], x: Tensor) -> Tensor:
     """Attention of all tokens to all positions of the sound."""
     q, (keys, values) = _heads(attention, "q_proj", x), encoded
-    first = keys.shape[1] - q.shape[1]  # the operator sees the positions before this one and one for each token
+    first = keys.shape[1] - q.shape[1]  # query i of the operator attends to positions 0 to first + i
     y = torch.ops.llama.custom_sdpa(q, keys, values, first, None, 0.0, False, attention.scaling)
     return _out(attention, y)
 

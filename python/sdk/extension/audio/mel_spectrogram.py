@@ -110,7 +110,7 @@ def export_processor(
     """Writes the program of a WhisperAudioProcessor with these arguments, for any number of samples up to
     `max_audio_len` or, in streaming mode, two seconds.
 
-    Raises `BackendError` for a backend that is not there.
+    Raises `BackendError` for an unknown backend.
     """
     partitioner = backend_of(backend).find("partitioner")()
     model = WhisperAudioProcessor(**model_kwargs).eval()

@@ -48,7 +48,7 @@ class GGUFWeights:
     tensors: list[tuple[str, Tensor | ExportableGGUFTensor]]
     """Names and values, in the file's order; quantised ones stay quantised."""
     file: GGUFFile | None = field(default=None, repr=False)
-    """The file that they are of."""
+    """The file that contains them."""
 
 
 def load_file(gguf_file: str) -> tuple[GGUFModelArgs, GGUFWeights]:

@@ -138,4 +138,4 @@ def _random_tensors(sizes: list[list[int]], dtype: torch.dtype) -> list[Tensor]:
 
 def _check_count(what: str, count: int, sizes: list[list[int]]) -> None:
     if count != len(sizes):
-        raise ValueError(f"{count} {what} need as many sizes, found {len(sizes)}")
+        raise ValueError(f"expected sizes for {count} {what}, found {len(sizes)}")

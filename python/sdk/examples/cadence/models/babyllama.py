@@ -44,7 +44,7 @@ class Block(nn.Module):
 
 
 class BabyLlama(nn.Module):
-    """Tokens (batch, length) become scores (batch, length, tokens)."""
+    """Tokens (batch, length) become logits (batch, length, vocabulary)."""
 
     def __init__(self, layers: int = 2) -> None:
         super().__init__()

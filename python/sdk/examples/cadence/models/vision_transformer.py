@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torchvision's a vision transformer (ViT-B/16), with its weights where they can be downloaded, else random ones."""
+"""torchvision's vision transformer (ViT-B/16), with its weights where they can be downloaded, else random ones."""
 
 from __future__ import annotations
 

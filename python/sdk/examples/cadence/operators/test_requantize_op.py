@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised values from one dtype to another, run and compared."""
+"""Requantises values from one dtype to another; the program is run and compared."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sdk.examples.cadence.command import main
 
 
 class Requantize(nn.Module):
-    """int8 of one scale as uint8 of another."""
+    """Requantises int8 with one scale to uint8 with another."""
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.ops.cadence.requantize.per_tensor(x, 0.1, 3, 0.2, 128, torch.uint8)
 
 
 def model_and_inputs() -> tuple[nn.Module, tuple[Tensor]]:
-    """Integers over the range."""
+    """Integers over the range of int8."""
     return Requantize(), (torch.arange(-128, 128, 5).to(torch.int8),)
 
 

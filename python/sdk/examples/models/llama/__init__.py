@@ -12,7 +12,7 @@ __all__ = ["Llama2Model"]
 
 
 def __getattr__(name: str) -> Any:
-    """`Llama2Model`, which the modules of this package do without."""
+    """Imports `Llama2Model` at its first use, because the modules of this package do not need it."""
     if name != "Llama2Model":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sdk.examples.models.llama.model import Llama2Model

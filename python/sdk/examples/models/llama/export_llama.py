@@ -49,7 +49,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "backend.qnn.num_sharding": ("--num_sharding",),
     "backend.qnn.optimized_rotation_path": ("--optimized_rotation_path",),
 }
-"""Flags with a value, by the setting that they are."""
+"""Flags with a value, by the setting that they change."""
 
 SWITCHES: dict[str, tuple[str, ...]] = {
     "model.use_kv_cache": ("-kv", "--use_kv_cache"),
@@ -103,7 +103,7 @@ def build_args_parser() -> argparse.ArgumentParser:
 
 
 def spellings(flags: Sequence[str]) -> list[str]:
-    """Flags, and long ones with the other character between words."""
+    """Flags, and long flags also with `-` instead of `_` between words, and the reverse."""
     long = [flag[2:] for flag in flags if flag.startswith("--")]
     others = [f"--{word.replace(old, new)}" for word in long for old, new in ("-_", "_-")]
     return list(dict.fromkeys([*flags, *others]))
@@ -118,7 +118,7 @@ def settings_of(arguments: argparse.Namespace) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Text as YAML, so that "8,0" and JSON are not taken apart; numbers stay numbers."""
+    """Quotes a value as a YAML string, so that "8,0" and JSON are not parsed; numbers stay numbers."""
     return text if text.lstrip("-").isdigit() else json.dumps(text)
 
 

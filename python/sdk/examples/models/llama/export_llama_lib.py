@@ -52,7 +52,7 @@ __all__ = [
 TORCHTUNE_DEFINED_MODELS = [ModelType.llama3_2_vision.value]
 EXECUTORCH_DEFINED_MODELS = [kind.value for kind in ModelType if kind.value not in TORCHTUNE_DEFINED_MODELS]
 HUGGING_FACE_REPO_IDS = HUB_IDS
-"""For each name whose weights are downloaded if no checkpoint is given: the model of the hub."""
+"""The model of the Hugging Face hub whose weights are downloaded if no checkpoint is given, by model name."""
 
 pkg_name = "sdk"
 """The package in which `par:` paths are."""
@@ -60,7 +60,7 @@ verbosity_setting: Any = None
 
 
 def set_pkg_name(name: str) -> None:
-    """The package in which `par:` paths are."""
+    """Sets the package in which `par:` paths are."""
     global pkg_name
     pkg_name = name
 
@@ -76,7 +76,7 @@ def canonical_path(path: str | Path, *, dir: bool = False) -> str:
 
 
 def set_verbosity(val: Any) -> None:
-    """Whether exports print which operators were delegated."""
+    """Sets whether exports print which operators were delegated."""
     global verbosity_setting
     verbosity_setting = val
 
@@ -175,7 +175,8 @@ def _settings(options: Any) -> LlmConfig:
 
 
 def get_quantizer_and_quant_params(llm_config: LlmConfig) -> tuple[PT2EQuantOptions | None, list[Any], Any]:
-    """The options and the quantisers of `quantization.pt2e_quantize`, and None, the type that one backend adds."""
+    """The options and the quantisers of `quantization.pt2e_quantize`. The third item is None; for one backend
+    ExecuTorch returns a quantisation type there."""
     kind = llm_config.quantization.pt2e_quantize
     options = get_pt2e_quantization_params(kind.value if kind is not None else None, llm_config.quantization.qmode)
     if kind is None or options is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The language model of settings, as models of the examples are."""
+"""The language model that the settings describe, with the interface of the example models."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class AddModule(_Toy):
 
 
 class AddMulModule(_Toy):
-    """A matrix product and a sum, as the demo backend computes them."""
+    """A matrix multiplication and an addition, as the demo backend computes them."""
 
     def forward(self, a: Tensor, x: Tensor, b: Tensor) -> Tensor:
         """a x + b."""
@@ -114,7 +114,7 @@ class SdpaModule(_Toy):
     """Attention without a mask."""
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """[batch, heads, tokens, numbers of a head] each."""
+        """[batch, heads, tokens, head size] each."""
         return F.scaled_dot_product_attention(query, key, value)
 
     def get_example_inputs(self) -> tuple[Tensor, ...]:

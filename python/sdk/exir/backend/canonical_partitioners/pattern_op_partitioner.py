@@ -85,7 +85,7 @@ def generate_pattern_op_partitions(
     op_support: OperatorSupportBase | None = None,
     ignore_literals: bool = False,
 ) -> list[Partition]:
-    """The largest partitions of what matches a pattern, is listed, or that `op_support` accepts."""
+    """The largest partitions of the nodes that match a pattern, are listed, or that `op_support` accepts."""
     nodes = list(partitions_list or [])
     for pattern in patterns or ():
         matcher = SubgraphMatcher(_without_unused_inputs(pattern), ignore_literals=ignore_literals)

@@ -53,7 +53,7 @@ class MatmulOperatorSupport(OperatorSupportBase):
 
 
 class OneDtypeSupport(OperatorSupportBase):
-    """Operators that read and make tensors of one dtype, one that BackendWithCompilerDemo computes in."""
+    """Supports operators whose tensors all have one dtype, in which BackendWithCompilerDemo computes."""
 
     def is_node_supported(self, submodules: Any, node: Node) -> bool:
         values = [n.meta.get("val") for n in (node, *node.all_input_nodes)]

@@ -30,7 +30,7 @@ __all__ = [
     "to_edge_op",
 ]
 
-# Graphs print operators as `<module>_<name>`; programs and tests of the original know them under this module.
+# Graphs print operators as `<module>_<name>`; programs and tests of the original use this module's name.
 _PRINTED_MODULE = "executorch.exir.dialects.edge._ops"
 
 

@@ -59,7 +59,7 @@ def check_attention(
     is_causal: bool,
     op: str = "custom_sdpa",
 ) -> None:
-    """Raises ValueError for arguments that a kernel does not accept, RuntimeError for positions that are not there."""
+    """Raises ValueError for arguments that a kernel does not accept, RuntimeError for positions outside the cache."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         _check(
             tensor.dim() == 4,

@@ -13,7 +13,7 @@ dimensions.
 from __future__ import annotations
 
 import torch
-import torchao  # noqa: F401, registers how results look, which must not come after what is below
+import torchao  # noqa: F401, registers Meta kernels, and must do so before the code below
 from torch import Tensor
 
 from sdk.extension.llm.custom_ops._define import define, torchao_lib

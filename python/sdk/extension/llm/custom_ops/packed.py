@@ -92,7 +92,7 @@ def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
             None if p is None else p.repeat_interleave(count, dim=1)[:, :needed] for p in (scale, minimum)
         )
         group = part
-    if scale.shape[1] == 1:  # of the whole row: columns of zeros may follow
+    if scale.shape[1] == 1:  # one scale for the whole row: columns of zeros may follow
         group = -(-group // unit_of(bits)) * unit_of(bits)
     while group % unit_of(bits) and bits < 8:
         bits += 1

@@ -19,7 +19,7 @@ __all__ = ["LLMEdgeManager"]
 
 
 def __getattr__(name: str) -> Any:
-    """`LLMEdgeManager`, which most modules of this package do without."""
+    """Imports `LLMEdgeManager` at its first use, because most modules of this package do not need it."""
     if name != "LLMEdgeManager":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sdk.extension.llm.export.builder import LLMEdgeManager

@@ -15,7 +15,7 @@ _ABOUT_ITSELF = {
 
 
 def import_torchao() -> None:
-    """Imports torchao. Its other messages, and such messages about other things, are shown."""
+    """Imports torchao without the messages that match `_ABOUT_ITSELF`; other messages are shown."""
 
     def shown(record: logging.LogRecord) -> bool:
         return _ABOUT_ITSELF[record.name].match(record.getMessage()) is None

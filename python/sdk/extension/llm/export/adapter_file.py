@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Adapters as files that a program loads in place of those it was exported with.
 
-A program with adapters in a file of their own (`export.lora_weights_file`) names their matrices; its method `get_lora`
-says how it applies them. Another adapter of the same model becomes a file with the same names: an adapter of a smaller
-rank is padded with zeros, and so are layers that it does not have.
+A program with adapters in a separate file (`export.lora_weights_file`) names their matrices; its method `get_lora` says
+how it applies them. Another adapter of the same model becomes a file with the same names: an adapter of a smaller rank
+is padded with zeros, and so are layers that it does not have.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def write_adapter(folder: Path, program: Path, output: Path) -> list[str]:
     """Writes the adapter in a folder of PEFT's form as a file for a program. Returns the layers that it changes.
 
     Raises CheckpointError for an adapter or a program that cannot be used, OSError for files that cannot be read, and
-    CommandError for a file that cannot be written, of which nothing is left.
+    CommandError if the file cannot be written; no partial file is left.
     """
     places, how = _places(program)
     config = adapter_args(folder / "adapter_config.json")
@@ -109,7 +109,7 @@ def _places(program: Path) -> tuple[dict[str, _Place], dict[str, Any]]:
             how = output.string_val if isinstance(output, schema.String) else None
     if not found or how is None:
         raise CheckpointError(
-            f"{program}: the program has no adapters in a file of their own: export it with base.lora_config and "
+            f"{program}: the program has no adapters in a separate file: export it with base.lora_config and "
             "export.lora_weights_file, and without a backend that takes these layers (--backend portable)"
         )
     if (total := sum(place.nbytes for place in found.values())) > _MOST_BYTES:

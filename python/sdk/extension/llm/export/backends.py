@@ -27,7 +27,7 @@ def enabled_backends(config: LlmConfig) -> list[str]:
 def partitioners(config: LlmConfig) -> list[Partitioner]:
     """The partitioners of the enabled backends, with the options of the settings.
 
-    Raises SettingsError or `BackendError` for a backend that is not there or lacks a package.
+    Raises SettingsError or `BackendError` for an unknown backend or one that lacks a package.
     """
     found: list[Partitioner] = []
     for name in enabled_backends(config):
@@ -44,7 +44,7 @@ def partitioners(config: LlmConfig) -> list[Partitioner]:
 
 
 def refuse_unknown(config: LlmConfig) -> None:
-    """Raises SettingsError for a backend that is not there, and for options and quantisers that this version lacks."""
+    """Raises SettingsError for an unknown backend, and for options and quantisers that this version lacks."""
     for name in enabled_backends(config):
         _known(name)
     for group in dataclasses.fields(config.backend):

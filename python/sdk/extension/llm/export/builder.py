@@ -197,7 +197,7 @@ class LLMEdgeManager:
             last = 0
         else:
             most, seen = self.example_inputs[0].shape[1], tokens[: at + 1]
-            if not self.enable_dynamic_shape:  # the tokens behind the last one are not seen by it
+            if not self.enable_dynamic_shape:  # the last token does not see the padding after it
                 if not self.generate_full_logits:
                     raise ValueError(
                         f"a model without a cache whose calls have {most} tokens needs generate_full_logits=True to be "

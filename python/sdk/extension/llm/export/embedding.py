@@ -44,10 +44,10 @@ _ACTIVATIONS = {"Identity": nn.Identity, "Tanh": nn.Tanh, "ReLU": nn.ReLU, "GELU
 
 
 class Pooling(nn.Module):
-    """From the vectors of tokens to one."""
+    """Pools the vectors of tokens into one."""
 
     def __init__(self, modes: list[str]) -> None:
-        """`modes`: of POOLINGS; the results of several follow each other."""
+        """`modes`: names of POOLINGS; the results of several modes are concatenated."""
         super().__init__()
         self.modes = modes
 
@@ -96,8 +96,8 @@ class TextEmbedding(nn.Module):
 
 
 def head_of(folder: Path, pooling: str | None = None, normalize: bool | None = None) -> nn.Sequential:
-    """What follows the model: by `modules.json`, or by the arguments, of which the folder's pooling and normalisation
-    are the defaults.
+    """The layers after the model, from `modules.json` or from the arguments, whose defaults are the folder's pooling
+    and normalisation.
 
     Raises SettingsError if neither says how to pool, CheckpointError for a folder that cannot be used.
     """
@@ -208,7 +208,8 @@ def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
     """The most tokens of a text: `wanted`, that of sentence-transformers, or what the model has positions for."""
     config = model.config
     positions = int(getattr(config, "max_position_embeddings", 0) or 512)
-    # The embeddings of RoBERTa, MPNet and their kin keep this number, and count positions from the one after it.
+    # The position embeddings of RoBERTa, MPNet and related models reserve this index, and count positions from the next
+    # one.
     padding = getattr(getattr(model, "embeddings", None), "padding_idx", None)
     if padding is not None:
         positions -= int(padding) + 1

@@ -18,8 +18,7 @@ logger = logging.getLogger("sdk.extension.llm.export")
 
 
 class RemoveRedundantTransposes(ExportPass):
-    """Takes out pairs of `transpose` and `permute` that give the first one's input. Both are views; operators that copy
-    stay."""
+    """Removes pairs of `transpose` and `permute` that cancel each other. Both are views; operators that copy stay."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """Changes the graph in place."""
@@ -133,7 +132,7 @@ def _attribute(module: Any, path: str) -> Any:
 
 
 def _kept(vals: list[torch.Tensor], mask: torch.Tensor | None, dropout: float) -> str | None:
-    """Why the operator stays."""
+    """Why the operator is not replaced."""
     ranks = [val.dim() for val in vals]
     if ranks != [4, 4, 4]:
         return f"queries, keys and values have {ranks} dimensions, not 4"

@@ -191,7 +191,8 @@ def example_call(model: Transformer, count: int | None = None) -> tuple[tuple[An
 
 
 def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> ExportedProgram:
-    """Exports the model with `torch.export` and quantises it by `quantization.pt2e_quantize`. `count`: as above."""
+    """Exports the model with `torch.export` and quantises it by `quantization.pt2e_quantize`. `count`: see
+    `example_call`."""
     inputs, shapes = example_call(model, count)
     captured = torch.export.export(model, inputs, dynamic_shapes=shapes)
     if config.quantization.pt2e_quantize is None:
@@ -238,7 +239,7 @@ def lower(
 ) -> EdgeProgramManager:
     """Passes the program, or the program of each method, to the enabled backends, in the order of `BackendConfig`.
 
-    Raises SettingsError or `BackendError` for a backend that is not there or lacks a package.
+    Raises SettingsError or `BackendError` for an unknown backend or one that lacks a package.
     """
     return to_edge_transform_and_lower(
         exported,
@@ -286,8 +287,8 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
 
 
 def _digest(model: Transformer, config: LlmConfig) -> bytes:
-    """The SHA-256 of a model's weights and of the settings that change its program, to which a runner binds the files
-    of its sessions. The places of files do not count."""
+    """The SHA-256 of a model's weights and of the settings that change its program; paths of files are not part of it.
+    A runner accepts only session files with this digest."""
     lengths = (config.export.max_seq_length, config.export.max_context_length)
     settings = (model.params, config.model, config.quantization, config.backend, config.multimethod, lengths)
     digest = hashlib.sha256(repr(settings).encode())

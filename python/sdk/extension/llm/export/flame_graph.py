@@ -19,9 +19,9 @@ from sdk.util.html_page import html_page
 _INTERVAL = 0.005
 """Seconds of processor time between two samples."""
 _DEEPEST = 100
-"""Calls within each other that are shown; samples of deeper ones count for the last of these."""
+"""The number of nested calls that are shown; samples of deeper calls count for the deepest call that is shown."""
 _SMALLEST = 0.001
-"""The share of the whole time from which a function is shown."""
+"""A function with a smaller share of the total time is not shown."""
 _STYLE = """
 body { font: 13px system-ui, sans-serif; margin: 1em; }
 .call { overflow: hidden; flex: none; }
@@ -52,7 +52,7 @@ document.addEventListener("click", (event) => {
 
 @dataclass
 class Call:
-    """A function under those that called it."""
+    """A function in the tree of calls, as a child of its caller."""
 
     seconds: float = 0.0
     """Including the functions that it called."""
@@ -67,8 +67,7 @@ class FlameGraph:
             ...
 
     The processor's timer interrupts the block, which runs at nearly its usual speed. The page needs no other file and
-    no network. Raises RuntimeError on systems without such a timer: in another thread than the main one, and on
-    Windows.
+    no network. Raises RuntimeError in another thread than the main one, and on Windows, which has no such timer.
     """
 
     def __init__(self, path: str | Path, title: str) -> None:
@@ -92,7 +91,8 @@ class FlameGraph:
             write_atomically(self._path, Cord(self.page().encode()))
 
     def _sample(self, number: int, frame: FrameType | None) -> None:
-        """Runs in the block's own thread, so that no frame outlives the call: torch.export looks for such tensors."""
+        """Runs in the block's own thread, so that no frame outlives the call: torch.export searches for tensors that
+        are kept alive."""
         now = time.perf_counter()
         _add(self.root, _names(frame, self._outer), now - self._last)
         self._last = now
@@ -125,7 +125,7 @@ def _add(call: Call, names: list[str], seconds: float) -> None:
 
 
 def _html(name: str, call: Call, share: float, whole: float) -> str:
-    """A call with those below it. `share`: of the width of its caller; `whole`: seconds of all."""
+    """A call with those below it. `share`: its part of the caller's width; `whole`: the total time in seconds."""
     shown = sorted(call.calls.items(), key=lambda entry: -entry[1].seconds)
     inside = "".join(
         _html(inner, entry, entry.seconds / call.seconds, whole)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The settings by which a processor of transformers turns a picture into what a vision encoder takes, as a program
-carries them: JSON in its method `get_image_processor`, which `MultimodalRunner` reads.
+"""Converts the settings of an image processor of transformers, which prepares pictures for a vision encoder, to the
+JSON of a program's method `get_image_processor`, which `MultimodalRunner` reads:
 
-    height, width      the size of what the encoder takes
+    height, width      the size of the encoder's input
     resample           1, 2 or 3: Lanczos, bilinear or bicubic filter, as Pillow numbers them
     shortest_edge      scale until the shorter side has this length, then cut the middle out; otherwise both sides are
                        scaled to height and width
     longest_edge       scale until the longer side has this length, then cut into tiles of height and width
     patch, merge       cut into patches with sides of `patch` pixels, in units of `merge` by `merge` patches
     least_pixels, most_pixels
-                       with patches, in place of height and width: both sides are scaled to multiples of a unit's, so
-                       that the picture has at least and at most so many pixels
+                       with patches, in place of height and width: both sides are scaled to multiples of a unit's
+                       side, so that the number of pixels is within these bounds
     place              the text that stands for a picture in a conversation
     token              the text of the token that stands for a position of a picture
     before, after      texts around a picture, or around the last tile, which is the whole picture
@@ -58,7 +58,7 @@ def picture_steps(settings: dict[str, Any], size: int, tiles: bool) -> dict[str,
     """Returns the steps that convert a picture of any size to pictures of `size` by `size`; {} if the settings do not
     scale pictures.
 
-    `tiles`: of a model that cuts pictures into tiles. Raises CheckpointError for settings that this version does not
+    `tiles`: whether the model cuts pictures into tiles. Raises CheckpointError for settings that this version does not
     have, and for those that lead to another size.
     """
     if not settings.get("do_resize", True) or not isinstance(settings.get("size"), dict):

@@ -164,7 +164,7 @@ def is_multimodal(checkpoint: str | None) -> bool:
     try:
         found = read_json(config)
     except JSONFileError:
-        return False  # whoever reads it as a text model says where
+        return False  # reading it as a text model reports the error
     return isinstance(found, dict) and found.get("model_type") in MODEL_TYPES
 
 
@@ -196,7 +196,7 @@ def text_of(theirs: Any, overrides: dict[str, Any]) -> Transformer:
     """The decoder of a model of transformers."""
     text = theirs.config.text_config.to_dict()
     if theirs.config.model_type in PATCHED:
-        # Qwen 2, but for the positions by which it rotates, which folders of the hub call a type of RoPE.
+        # The decoder is that of Qwen 2 with M-RoPE, which folders of the hub describe as a type of RoPE.
         rope = {name: value for name, value in text["rope_parameters"].items() if (name, value) != ("type", "mrope")}
         overrides = {**overrides, "mrope_section": rope.pop("mrope_section", [16, 24, 24])}
         text["model_type"], text["rope_parameters"] = "qwen2", rope

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Partitioners for language models under ExecuTorch's names: those of `backends.partitioners` for these settings.
 
-Each function raises SettingsError or `BackendError` for a backend that is not there or lacks a package, and for
+Each function raises SettingsError or `BackendError` for an unknown backend or one that lacks a package, and for
 settings that do not go together.
 """
 

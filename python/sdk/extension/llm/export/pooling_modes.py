@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of the ways to make one vector of those of a text's tokens. Commands read them without PyTorch."""
+"""Names of the ways to pool the vectors of a text's tokens into one vector. Commands read them without PyTorch."""
 
 from __future__ import annotations
 

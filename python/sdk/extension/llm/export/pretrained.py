@@ -16,7 +16,7 @@ def pretrained_model(kind: str, folder: Path, purpose: str, unused: tuple[str, .
     """The model of a folder with `config.json` and safetensors files, in float32.
 
     Args:
-        kind: The class of transformers that knows the model.
+        kind: The class of transformers that implements the model.
         folder: The folder.
         purpose: What needs transformers, for the error without it.
         unused: Beginnings of names of weights that the folder may lack, because the program does not need them.

@@ -68,7 +68,7 @@ def get_pt2e_quantization_params(
 ) -> PT2EQuantOptions | None:
     """Parses comma-separated names: `embedding`, and `xnnpack_dynamic` or `xnnpack_dynamic_qc4`.
 
-    Names of other backends are not among them. Raises ValueError beside `quantization_mode`, RuntimeError for both
+    Names of other backends are ignored. Raises ValueError if `quantization_mode` is set too, RuntimeError for both
     schemes of linear layers.
     """
     if pt2e_quantize is None:
@@ -106,7 +106,7 @@ def get_pt2e_quantizers(quant_params: PT2EQuantOptions | None, so_library: str |
 def _of_backend(backend: str, pt2e_quantize: str, group_size: int | None = None) -> Any:
     """The quantiser that a backend declares under a name.
 
-    Raises ValueError (`SettingsError`) for a name of another backend, and for a backend that is not here.
+    Raises ValueError (`SettingsError`) for a name of another backend, and for an unknown backend.
     """
     known = [kind.value for kind in Pt2eQuantize if kind.value.startswith(f"{backend}_")]
     if not known:
@@ -119,7 +119,7 @@ def _of_backend(backend: str, pt2e_quantize: str, group_size: int | None = None)
 def get_qnn_quantizer(pt2e_quantize: str, quantization_mode: str | None = None, is_qat: bool = False) -> Any:
     """The quantizer of `qnn_8a8w`, `qnn_16a16w` or `qnn_16a4w`, and its scheme. `is_qat`: it quantises in training.
 
-    Raises ValueError for another name, and beside `quantization_mode`.
+    Raises ValueError for another name, and if `quantization_mode` is set too.
     """
     from sdk.backends.qualcomm.qnn import llm
 
@@ -133,7 +133,8 @@ def get_qnn_quantizer(pt2e_quantize: str, quantization_mode: str | None = None, 
 
 
 def get_ov_quantizer(pt2e_quantize: str, group_size: int = 128) -> Any:
-    """`openvino_4wo`, whose scales are for `group_size` weights, -1 for rows, or `openvino_8wo`, for rows."""
+    """`openvino_4wo`, with a scale for `group_size` weights (-1: for a row), or `openvino_8wo`, with a scale for a
+    row."""
     return _of_backend("openvino", pt2e_quantize, group_size if pt2e_quantize.endswith("4wo") else None)
 
 

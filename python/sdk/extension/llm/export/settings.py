@@ -45,7 +45,7 @@ def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> Llm
                 )
             name, _, value = source.removeprefix("+").partition("=")
             if name == "base.metadata" and value.lstrip().startswith("{"):
-                OmegaConf.update(config, name, value)  # JSON as a shell hands it over; YAML would make it a mapping
+                OmegaConf.update(config, name, value)  # JSON text, which YAML would make a mapping
             else:
                 config = OmegaConf.merge(config, OmegaConf.from_dotlist([f"{name}={value}"]))
         source = "the settings"

@@ -79,8 +79,8 @@ TILED = ("smolvlm", "idefics3")
 
 
 def vision_methods(theirs: Any, folder: Path, text: ModelArgs) -> tuple[dict[str, Part], dict[str, Any]]:
-    """The methods for pictures, and what the processor does to a picture of any size, see `image_processor`; {} where
-    the folder does not say it. `text`: of the model's decoder. Raises CheckpointError."""
+    """The methods for pictures, and what the processor does to a picture of any size (see `image_processor`), {} if the
+    folder does not say it. `text`: the hyperparameters of the decoder. Raises CheckpointError."""
     vision, settings = theirs.config.vision_config, image_settings(folder)
     if theirs.config.model_type in PATCHED:
         steps = patch_steps(settings, vision, text.max_context_len)

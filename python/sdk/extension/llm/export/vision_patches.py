@@ -39,8 +39,8 @@ class PatchPreprocessor(nn.Module):
 class PatchEncoder(nn.Module):
     """The vision tower and merger of a model of transformers for the patches of one picture.
 
-    Layers with windows keep the patches of a window next to each other. A block of as many queries as a window has at
-    most then sees keys only in its own block and in the two next to it.
+    Layers with windows keep the patches of a window next to each other. Then a block of queries that is as long as the
+    largest window attends only to keys in the same block and in the two next to it.
     """
 
     def __init__(self, vision: Any, use_operator: bool) -> None:
@@ -97,8 +97,8 @@ class PatchEncoder(nn.Module):
         return merged[None]
 
     def _in_windows(self, place: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The row, the column and the number of the window of the units at these places, if the units of a window
-        follow each other."""
+        """The row, the column and the window number of the units at the indices `place`, in the order in which the
+        units of a window follow each other."""
         if not self.side:
             return place // columns, place % columns, place
         in_band = self.side * columns
@@ -110,7 +110,7 @@ class PatchEncoder(nn.Module):
         return self.side * above + inside // width, self.side * left + inside % width, above * columns + left
 
     def _order(self, unit: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-        """Where `_in_windows` has the units, whose numbers count row by row."""
+        """The indices, in the order of `_in_windows`, of units that are numbered row by row."""
         row, column = unit // columns, unit % columns
         above, left = row // self.side * self.side, column // self.side * self.side
         height = torch.minimum(rows - above, torch.full_like(above, self.side))
@@ -125,17 +125,17 @@ class PatchEncoder(nn.Module):
         return F.scaled_dot_product_attention(q[None], k[None], v[None])[0].transpose(0, 1).flatten(1)
 
     def _attend_in_windows(self, q: Tensor, k: Tensor, v: Tensor, window: Tensor) -> Tensor:
-        """The same for [heads, patches, head_dim] that see their window."""
+        """Attention of [heads, patches, head_dim] in which each patch sees its window."""
         size, count = (self.side * self.merge) ** 2, q.shape[1]
         blocks = (count + size - 1) // size
         first = size * torch.arange(blocks)[:, None]
         queries = first + torch.arange(size)
         keys = first + torch.arange(3 * size) - size
-        # Places before and after the patches repeat the nearest patch; they are masked, or cut off.
+        # Indices before and after the patches repeat the nearest patch; they are masked, or cut off.
         near_queries, near_keys = queries.clamp(min=0, max=count - 1), keys.clamp(min=0, max=count - 1)
         mask = (window[near_queries][:, :, None] == window[near_keys][:, None]) & (keys == near_keys)[:, None]
         parts = ((q, near_queries), (k, near_keys), (v, near_keys))
-        q, k, v = (part[:, near].transpose(0, 1) for part, near in parts)  # [blocks, heads, places, head_dim]
+        q, k, v = (part[:, near].transpose(0, 1) for part, near in parts)  # [blocks, heads, patches, head_dim]
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None])
         y = y.transpose(1, 2).flatten(2).flatten(0, 1)
         return y[torch.arange(count)]

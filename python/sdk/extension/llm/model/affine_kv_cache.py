@@ -145,7 +145,7 @@ class QuantizedRingKVCache(InRing, QuantizedKVCache):
 
     @classmethod
     def from_quantized_kv_cache(cls, kv_cache: QuantizedKVCache, sliding_window_size: int) -> QuantizedRingKVCache:
-        """A cache for a window in place of one of all positions."""
+        """Returns an empty cache of the last `sliding_window_size` tokens with the settings of `kv_cache`."""
         if not isinstance(kv_cache, QuantizedKVCache):
             raise TypeError(f"expected a QuantizedKVCache, found {type(kv_cache).__name__}")
         return cls(

@@ -106,7 +106,7 @@ class SDPA(nn.Module):
         scale: float | None = None,
         softcap: float | None = None,
     ) -> None:
-        """`dim`: width of the result; `n_rep`: heads of queries for a head of keys; `max_context_len`: places of the
+        """`dim`: width of the result; `n_rep`: heads of queries for a head of keys; `max_context_len`: slots of the
         cache."""
         super().__init__()
         self.dim, self.head_dim, self.n_rep, self.max_context_len = dim, head_dim, n_rep, max_context_len
@@ -115,10 +115,10 @@ class SDPA(nn.Module):
     def forward(
         self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
     ) -> Tensor:
-        """Computes attention for [batch, heads, tokens or places, head_dim]. Returns [bsz, seqlen, dim].
+        """Computes attention for [batch, heads, tokens or slots, head_dim]. Returns [bsz, seqlen, dim].
 
-        The mask is [tokens, places]: bool, or numbers that are added to the scores. `input_pos` is for modules in place
-        of this one that have no use for the mask.
+        The mask is [tokens, slots]: bool, or numbers that are added to the scores. `input_pos` is for replacements of
+        this module that do not read the mask.
         """
         if self.softcap is None:
             y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale, enable_gqa=True)
@@ -193,7 +193,7 @@ class AttentionMHA(Attention):
         else:
             self.kv_cache = CustomKVCache(*shape) if self.use_custom_op else KVCache(*shape, enable_dynamic_shape=False)
         if window.sinks:
-            # One more place, which all tokens share that are not sinks.
+            # One more slot, to which tokens that are not sinks are written.
             sink_keys = torch.zeros(max_batch_size, self.n_kv_heads, window.sinks + 1, self.head_dim)
             self.register_buffer("sink_keys", sink_keys)
 

@@ -32,8 +32,8 @@ def use_local_global_attention(model: Transformer, sizes: Sequence[int]) -> None
 def use_attention_sinks(model: Transformer, sinks: int, window: int) -> None:
     """All layers see the first `sinks` tokens and the last `window` ones, so that generation can continue forever.
 
-    As in "Efficient streaming language models with attention sinks" (Xiao et al., 2023), sinks count as next to the
-    window. Raises ValueError for an invalid window, and for models to which this cannot be applied.
+    As in "Efficient streaming language models with attention sinks" (Xiao et al., 2023), the sinks get positions right
+    before the window. Raises ValueError for an invalid window, and for models to which this cannot be applied.
     """
     if model.local_rope is not None or any(layer.mixer == "conv" or layer.window.size for layer in model.layers):
         raise ValueError("use_attention_sink is for models whose layers all have full attention")

@@ -33,9 +33,9 @@ class CustomKVCache(nn.Module):
     def write(
         self, start: int, k_val: Tensor, v_val: Tensor, slots: Tensor | None = None, sink_keys: Tensor | None = None
     ) -> None:
-        """Writes [batch, tokens, heads, head_dim] from a position on, or to the places int64 [batch, tokens].
+        """Writes [batch, tokens, heads, head_dim] from a position on, or to the slots int64 [batch, tokens].
 
-        `sink_keys`: then written to the first places.
+        `sink_keys` are written to the first slots afterwards.
         """
         for value, cache in ((k_val, self.k_cache), (v_val, self.v_cache)):
             if slots is None:

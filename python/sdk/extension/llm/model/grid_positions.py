@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 
 class GridPositions(nn.Module):
-    """Counts the positions of a conversation whose tokens are given from some place in the cache on.
+    """Counts the positions of a conversation, for tokens that are written from some slot of the cache on.
 
     A token of text counts one in all three numbers. The positions of a picture have its row and column in two of the
-    numbers; what follows begins after the longer side. The state belongs to places in the cache, so that a
-    conversation can go back to any of them between pictures.
+    numbers; what follows begins after the longer side. The state belongs to slots of the cache, so that a conversation
+    can go back to any slot between pictures.
     """
 
     def __init__(self, max_context_len: int) -> None:
@@ -21,13 +21,13 @@ class GridPositions(nn.Module):
         self.register_buffer("following", torch.zeros(max_context_len + 1, dtype=torch.int64))
 
     def of_text(self, input_pos: Tensor, count: int) -> Tensor:
-        """int64 [3, count] for text at the place int64 [1]."""
+        """int64 [3, count] for text from the slot int64 [1] on."""
         positions = self.following[input_pos] + torch.arange(count)
         self.following[input_pos + 1 + torch.arange(count)] = positions + 1
         return positions.expand(3, -1)
 
     def of_picture(self, input_pos: Tensor, count: int, picture: Tensor) -> Tensor:
-        """int64 [3, count] for a part of a picture. `picture`: the place of its beginning, its rows and its columns."""
+        """int64 [3, count] for a part of a picture. `picture`: its first slot, its rows and its columns."""
         first, rows, columns = picture.split(1)
         start, inside = self.following[first], input_pos - first + torch.arange(count)
         self.following[input_pos + 1 + torch.arange(count)] = (start + torch.maximum(rows, columns)).expand(count)

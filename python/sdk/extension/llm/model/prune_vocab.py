@@ -10,8 +10,8 @@ from torch import Tensor, nn
 def prune_output_vocab(model: nn.Module, token_map: dict[int, int], output_layer_name: str = "output") -> nn.Module:
     """Replaces a linear layer by one whose row i is row `token_map[i]`. Returns the model.
 
-    Raises ValueError for a layer that is not there or of another kind, and for a map that is not one of 0, 1, ... to
-    rows. `ModelArgs.output_prune_map` gives the tokens their places in the logits back.
+    Raises ValueError for a layer that is not there or of another kind, and if the map does not map 0, 1, ... to rows.
+    `ModelArgs.output_prune_map` restores the positions of the tokens in the logits.
     """
     layer = _layer(model, output_layer_name, nn.Linear)
     rows = _rows(token_map, layer.weight)

@@ -41,9 +41,9 @@ class QuantizedKVCache(nn.Module):
     def update(
         self, slots: Tensor, k_val: Tensor, v_val: Tensor, sink_keys: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] places. Returns the whole cache in their dtype.
+        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] slots. Returns the whole cache in their dtype.
 
-        `sink_keys`: then written to the first places.
+        `sink_keys` are written to the first slots afterwards.
         """
         self._put(slots, k_val, self.k_cache, self.k_cache_scales)
         self._put(slots, v_val, self.v_cache, self.v_cache_scales)
@@ -55,9 +55,9 @@ class QuantizedKVCache(nn.Module):
     def write(
         self, start: int, k_val: Tensor, v_val: Tensor, slots: Tensor | None = None, sink_keys: Tensor | None = None
     ) -> None:
-        """Writes [batch, tokens, heads, head_dim] from a position on, or to the places int64 [batch, tokens].
+        """Writes [batch, tokens, heads, head_dim] from a position on, or to the slots int64 [batch, tokens].
 
-        `sink_keys`: then written to the first places.
+        `sink_keys` are written to the first slots afterwards.
         """
         self._write(k_val, self.k_cache, self.k_cache_scales, start, slots)
         self._write(v_val, self.v_cache, self.v_cache_scales, start, slots)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts other caches and other attention into a model, in place: into those of this package, and into any whose modules
-of attention have `SDPA` and `KVCache`.
+"""Replaces the caches and the attention of a model in place: of this package's models, and of any model whose attention
+modules have `SDPA` and `KVCache`.
 
 `caches` changes the models of this package without modules that keep positions themselves.
 """

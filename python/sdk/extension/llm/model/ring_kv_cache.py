@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Caches of the last tokens. A module that works with any model keeps their positions.
 
-`window` has them for the models of this package: there, all layers of a window share the positions.
+In the models of this package, `window` keeps the positions, which all layers with the same window share.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from sdk.extension.llm.model.window import Window
 
 
 class CacheUpdateStrategy(Enum):
-    """How new tokens find a place in a full cache."""
+    """Where a full cache stores new tokens."""
 
     RING_BUFFER = "RingBuffer"
     INVALID = "Invalid"
 
 
 class CachePositionsManagerWithSink(nn.Module):
-    """Tracks the positions of the tokens in a cache of `cache_size` places: the first `sink_size` tokens stay, the
+    """Tracks the positions of the tokens in a cache of `cache_size` slots: the first `sink_size` tokens stay, the
     others use a ring.
 
-    The buffer `cache_positions`, int64 [cache_size], has them; -1 is a place without a token.
+    The buffer `cache_positions`, int64 [cache_size], has them; -1 is a slot without a token.
     """
 
     def __init__(self, cache_size: int, sink_size: int = 0) -> None:
         super().__init__()
         if not 0 <= sink_size < cache_size:
-            raise ValueError(f"a cache of {cache_size} places has no room for {sink_size} sinks and a ring")
+            raise ValueError(f"a cache of {cache_size} slots has no room for {sink_size} sinks and a ring")
         self.max_context_length, self.sink_size = cache_size, sink_size
         self.ring_size = cache_size - sink_size
         self.register_buffer("cache_positions", torch.full((cache_size,), -1, dtype=torch.int64))
 
     def calculate_positions_and_update_indices(self, input_pos: Tensor, seq_len: int) -> Tensor:
-        """Notes that `seq_len` tokens follow each other from the position `input_pos[0]`. Returns their places.
+        """Records `seq_len` consecutive tokens from the position `input_pos[0]` on. Returns their slots.
 
         Tokens at these and later positions are forgotten, so that a sequence can go back. Raises ValueError for more
-        tokens than there are places.
+        tokens than there are slots.
         """
         # A sequence that begins at position 0 may fill the sinks and the ring; later ones have the ring only.
         start = 0 if not self.sink_size or seq_len <= self.ring_size else int(input_pos[0])
         if seq_len - max(0, self.sink_size - start) > self.ring_size:
             raise ValueError(
-                f"{seq_len} tokens do not fit a ring of {self.ring_size} places; write them in several calls"
+                f"{seq_len} tokens do not fit a ring of {self.ring_size} slots; write them in several calls"
             )
         positions = input_pos[:1] + torch.arange(seq_len)
         places = Window(sinks=self.sink_size, ring=self.ring_size).slots(positions)
@@ -72,7 +72,7 @@ class CachePositionsManager(CachePositionsManagerWithSink):
 class InRing:
     """The common part of caches with a ring.
 
-    The ring has 2 `window_size` places, so that a call of up to `window_size` tokens does not overwrite what its first
+    The ring has 2 `window_size` slots, so that a call of up to `window_size` tokens does not overwrite what its first
     token sees. With more tokens, after position 0, the first ones see less.
     """
 
@@ -82,8 +82,8 @@ class InRing:
     cache_positions_manager: CachePositionsManagerWithSink
 
     def create_causal_mask_for_ring_buffer(self, start_pos: int | Tensor, seq_len: int) -> Tensor:
-        """Returns the mask for tokens from the position `start_pos` on: 0 where they see a place, else -inf, [seq_len,
-        places]. Call it after `update`."""
+        """Returns the mask for tokens from the position `start_pos` on: 0 where they see a slot, else -inf, [seq_len,
+        slots]. Call it after `update`."""
         held = self.cache_positions_manager.cache_positions
         distance = start_pos + torch.arange(seq_len)[:, None] - held
         seen = (distance < self.window_size) | (held < self.sink_size)
@@ -101,12 +101,12 @@ class InRing:
 
 
 def places_of(window_size: int, sink_size: int = 0) -> int:
-    """The places of a cache with a ring."""
+    """The number of slots of a cache with a ring."""
     return sink_size + 2 * window_size
 
 
 class RingKVCache(InRing, KVCache):
-    """Keys and values of the last tokens, [batch, heads, places, head_dim] each."""
+    """Keys and values of the last tokens, [batch, heads, slots, head_dim] each."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class KVCacheWithAttentionSink(RingKVCache):
 
 
 class CustomRingKVCache(InRing, CustomKVCache):
-    """`RingKVCache` for `llama::custom_sdpa`, [batch, places, heads, head_dim]."""
+    """`RingKVCache` for `llama::custom_sdpa`, [batch, slots, heads, head_dim]."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ def stretched(params: ModelArgs, frequencies: Tensor) -> Tensor:
     """Returns the frequencies that the model uses. Raises ValueError for unknown kinds of scaling, and for parameters
     that do not fit.
 
-    Those of `dynamic` depend on the positions: they are meant for contexts within the trained length.
+    For `dynamic`, these are the frequencies within the trained length; `grown` computes those of longer sequences.
     """
     if params.rope_scaling_type not in _TYPES:
         raise ValueError(
@@ -60,7 +60,7 @@ def attention_factor(params: ModelArgs) -> float:
 def grows(params: ModelArgs) -> bool:
     """Whether the frequencies depend on how far a sequence has come: `dynamic` scaling beyond the trained length.
 
-    Raises ValueError where that is not given.
+    Raises ValueError for `dynamic` scaling without a trained length.
     """
     if params.rope_scaling_type != "dynamic":
         return False
@@ -101,7 +101,7 @@ def long_wavelengths(frequencies: Tensor, factor: float, low: float, high: float
 
 def _yarn(params: ModelArgs, frequencies: Tensor) -> Tensor:
     """YaRN (Peng et al., 2023): frequencies that turn more than `beta_fast` times in the trained context stay, those
-    that turn less than `beta_slow` times are divided by the factor, and those between are interpolated by their place.
+    that turn less than `beta_slow` times are divided by the factor, and those between are interpolated by their index.
     """
     if params.original_max_position_embeddings is None:
         raise ValueError("rope_scaling_type='yarn' needs original_max_position_embeddings, the trained length")

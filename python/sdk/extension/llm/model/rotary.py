@@ -28,7 +28,7 @@ def precompute_freqs_cis(
 ) -> tuple[Tensor, Tensor]:
     """Cosines and sines of `end` positions for heads of `dim` numbers, [end, dim / 2] each, for `apply_rotary_emb`.
 
-    `use_scaled`: with `apply_scaling`. Raises ValueError for it without `scale_factor`.
+    `use_scaled`: `apply_scaling` scales the frequencies; without `scale_factor`, this raises ValueError.
     """
     if use_scaled and scale_factor is None:
         raise ValueError("use_scaled=True needs scale_factor, found None")
@@ -56,8 +56,8 @@ def hf_precompute_freqs_cis(
     `hf_apply_rotary_emb`.
 
     The factors are those of LongRoPE: `long_factor` where `end` is beyond the trained length `original_max_pos`.
-    `attention_factor` scales both tables; by default it follows from the two lengths. Raises ValueError for factors of
-    another number than the frequencies.
+    `attention_factor` scales both tables; by default it follows from the two lengths. Raises ValueError if there are
+    not as many factors as frequencies.
     """
     params = ModelArgs(
         head_dim=dim, max_context_len=end, rope_freq_base=theta, use_hf_rope=True,
@@ -74,8 +74,8 @@ def _tables(params: ModelArgs, device: str | torch.device) -> tuple[Tensor, Tens
 
 
 def reshape_for_broadcast(freqs_cis: Tensor, x: Tensor) -> Tensor:
-    """A table [tokens, numbers] or [tokens, heads, numbers] with dimensions of size 1 for the others of x, which is
-    [batch, tokens, heads, numbers]. Raises ValueError for another shape."""
+    """A table [tokens, numbers] or [tokens, heads, numbers] with dimensions of size 1 for the other dimensions of x,
+    which is [batch, tokens, heads, numbers]. Raises ValueError for another shape."""
     per_head = freqs_cis.dim() == 3
     expected = x.shape[-3:] if per_head else (x.shape[1], x.shape[-1])
     if freqs_cis.shape != expected:

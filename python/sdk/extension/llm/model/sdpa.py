@@ -25,7 +25,7 @@ class SDPACustom(nn.Module):
     def forward(
         self, input_pos: Tensor, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor | None
     ) -> Tensor:
-        """[bsz, seqlen, dim] of [batch, heads, tokens or places, head_dim] each, computed in float32."""
+        """[bsz, seqlen, dim] of [batch, heads, tokens or slots, head_dim] each, computed in float32."""
         parts = [part.transpose(1, 2).float() for part in (q, k, v)]
         start, mask = _where(self.use_attention_mask, input_pos, mask, seqlen, k.shape[2])
         y = torch.ops.llama.custom_sdpa(*parts, start, mask, 0.0, mask is None, self.scale)
@@ -76,7 +76,7 @@ class QuantizedSDPA(nn.Module):
 
 
 def repeat_kv(hidden_states: Tensor, n_rep: int) -> Tensor:
-    """Repeats each head of [batch, heads, places, head_dim] `n_rep` times; the copies are adjacent."""
+    """Repeats each head of [batch, heads, slots, head_dim] `n_rep` times; the copies are adjacent."""
     return hidden_states.repeat_interleave(n_rep, dim=1)
 
 
@@ -91,7 +91,7 @@ class SDPASimple(nn.Module):
     def forward(
         self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
     ) -> Tensor:
-        """[bsz, seqlen, dim] of [batch, heads, tokens or places, head_dim] each."""
+        """[bsz, seqlen, dim] of [batch, heads, tokens or slots, head_dim] each."""
         k, v = repeat_kv(k, self.n_rep), repeat_kv(v, self.n_rep)
         scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
         return (torch.softmax(masked(scores, mask), dim=-1) @ v).transpose(1, 2).reshape(bsz, seqlen, self.dim)

@@ -44,8 +44,8 @@ class StaticAttention(Attention):
         is_kv_shared_layer: bool = False,
         **kwargs: Any,
     ) -> None:
-        """`kwargs`: `decompose_sdpa_in_mha`, single operators also for all heads at once, and
-        `enable_qnn_masked_softmax`, scores far below the least in place of masked ones.
+        """`kwargs`: `decompose_sdpa_in_mha` computes attention in single operators even if all heads are computed
+        together; `enable_qnn_masked_softmax` replaces masked scores by scores far below the least one.
 
         Raises ValueError for `is_kv_shared_layer` (keys and values of another layer) and for adapters of single heads,
         TypeError for other `kwargs`.
@@ -123,7 +123,7 @@ class StaticAttention(Attention):
                 setattr(self, name, made)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, dict[str, Any]]:
-        """`options`: `masks` by the places of a cache, `in_cache_state` and `out_cache_state`, and
+        """`options`: `masks` by the length of a cache, `in_cache_state` and `out_cache_state`, and
         `freqs_cos_override` and `freqs_sin_override` in place of the tables. The second result has the new
         `out_cache_state`."""
         cos, sin = (
@@ -185,7 +185,8 @@ class StaticAttention(Attention):
         return self._attend(q, k, v, mask)
 
     def adopt_hf_rope(self) -> None:
-        """Rotates halves of a head instead of neighbours; rows of the projections and norms are put into that order.
+        """Rotates the two halves of a head instead of pairs of neighbouring numbers; the rows of the projections and
+        norms are put into that order.
 
         Raises RuntimeError after `linear_to_conv2d`.
         """

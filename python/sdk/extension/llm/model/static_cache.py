@@ -2,7 +2,7 @@
 """Caches as inputs and outputs of a program whose shapes are fixed, as NPUs need them.
 
 A call takes the cache and returns the keys and values of its own tokens. The caller puts them into the cache
-(`StaticKVCache.apply_update`), and passes a mask of the places that are used.
+(`StaticKVCache.apply_update`), and passes a mask of the slots that are used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CacheMap = dict[str, Tensor]
 CacheState = tuple[CacheMap, CacheMap]
 """Keys and values by the name of their cache."""
 STYLES = ("shift_pointer", "smart_mask")
-"""The place of the tokens: at the end of the cache, whose content moves, or in a ring that starts at its beginning."""
+"""Where tokens are stored: at the end of the cache, whose content moves, or in a ring that starts at its beginning."""
 
 
 def check_style(style: str) -> None:
@@ -81,7 +81,7 @@ class StaticKVCache(nn.Module, ABC):
         dim = -1 if transpose else -2
         places = cache.shape[dim]
         length = update_len or update.shape[dim] - update_pos
-        kept = min(length, places)  # of more tokens than places the last ones
+        kept = min(length, places)  # of too many tokens, the last ones are kept
         new = update.narrow(dim, update_pos + length - kept, kept)
         if style == "shift_pointer":
             return torch.cat([cache.narrow(dim, kept, places - kept), new], dim=dim)
@@ -122,7 +122,7 @@ class StaticVCache(StaticKVCache):
 
 
 class StaticAttentionMask:
-    """Masks for the tokens of a call: `tensor`, [1, tokens, places of the cache and tokens], is added to the scores."""
+    """Masks for the tokens of a call: `tensor`, [1, tokens, slots of the cache and tokens], is added to the scores."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class StaticAttentionMask:
         mask_val: float = float("-inf"),
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        """`mask_val` marks places that are not seen; other places have 0."""
+        """`mask_val` marks slots that are not seen; other slots have 0."""
         check_style(style)
         self.input_len, self.cache_len, self.style, self.mask_val = input_len, cache_len, style, mask_val
         self.unmasked_len = 0
@@ -149,7 +149,7 @@ class StaticAttentionMask:
         self.tensor[:, :, self.cache_len :] = input_mask
 
     def unmask(self, new_unmasked_len: int) -> None:
-        """Shows so many more tokens of the cache."""
+        """Makes this many more tokens of the cache visible."""
         if new_unmasked_len <= 0:
             return
         first, end = self.unmasked_len, min(self.unmasked_len + new_unmasked_len, self.cache_len)

@@ -101,7 +101,7 @@ class StaticAttentionIOManager:
         return torch.cat(found, dim=1)[:, : rows.shape[1]] if self.generate_full_logits else found[-1]
 
     def decode(self, model: Model, init_token: int, n: int, stop_tokens: list[int] | None = None) -> list[int]:
-        """`init_token`, and up to `n` of the likeliest tokens after it, to one of `stop_tokens`."""
+        """Returns `init_token` and the likeliest tokens after it: `n`, or fewer if one of `stop_tokens` comes."""
         self._see(self._causal())
         tokens = [init_token]
         while len(tokens) <= n and (len(tokens) == 1 or tokens[-1] not in (stop_tokens or [])):
@@ -163,7 +163,7 @@ class StaticAttentionIOManager:
 
     @staticmethod
     def _longest(x: list[int], y: list[int], checks: int, steps: int, count: int) -> tuple[int, list[int]]:
-        """The guess that agrees with the model for most tokens, and the tokens after them."""
+        """The index of the guess with the longest prefix that the model confirms, and the model's tokens along it."""
         best: tuple[int, list[int]] = (0, [])
         for branch in range(count):
             first, found = checks + branch * steps, [y[0]]
@@ -218,8 +218,8 @@ class StaticAttentionIOManager:
         self.pos += update_len
 
     def _lookahead_mask(self, ngram_size: int, window_size: int, n_verifications: int) -> Tensor:
-        """Row r of the window sees the first row up to its own column, and its column in the rows between. Guesses see
-        the first token and themselves up to each token."""
+        """A token in row r of the window sees the first row up to its column, and the rows between at its column. A
+        token of a guess sees the first token and the guess up to itself."""
         seen = torch.zeros(self.input_len, self.input_len, dtype=torch.bool)
         seen[0, 0] = True
         for row in range(ngram_size - 1):
@@ -243,7 +243,8 @@ class StaticAttentionIOManager:
 
 
 def _layers_of(config_or_model: ModelArgs | nn.Module) -> tuple[ModelArgs, list[tuple[int, int, tuple[int, ...]]]]:
-    """The hyperparameters, and of each layer its number, how many caches it has, and their shape without tokens."""
+    """The hyperparameters, and for each layer its number, the number of its caches, and the shape of a cache without
+    the dimension of tokens."""
     if isinstance(config_or_model, ModelArgs):
         config = config_or_model
         assert config.n_kv_heads is not None and config.head_dim is not None

@@ -199,7 +199,7 @@ def _pruned(vocab_size: int, prune_map: dict[int, int] | None) -> int:
 def _prune_index(params: ModelArgs, prune_map: dict[int, int], name: str) -> Tensor:
     """For the input int64 [vocab_size], the rows of the pruned embedding; for the output the tokens of its rows.
 
-    Tokens that the input map leaves out have row 0. Raises ValueError for a map that is not one of 0, 1, ... to tokens.
+    Tokens that the input map leaves out have row 0. Raises ValueError if the map does not map 0, 1, ... to tokens.
     """
     whole = [prune_map.get(row, -1) for row in range(len(prune_map))]
     if not all(0 <= token < params.vocab_size for token in whole) or len(set(whole)) < len(whole):

@@ -25,15 +25,15 @@ class Window:
         return self.sinks + self.ring if self.ring else max_context_len
 
     def slots(self, positions: Tensor) -> Tensor:
-        """The places of tokens in the cache: int64 [tokens], as `positions`."""
+        """The slots of tokens in the cache: int64 [tokens], as `positions`."""
         if not self.ring:
             return positions
         return torch.where(positions < self.sinks, positions, self.sinks + (positions - self.sinks) % self.ring)
 
     def mask(self, positions: Tensor, seen: Tensor, bidirectional: bool = False) -> Tensor:
-        """bool [tokens, places]: what the tokens at int64 [tokens] `positions` see.
+        """bool [tokens, slots]: what the tokens at int64 [tokens] `positions` see.
 
-        `seen`: int64 [places], the positions of the tokens in them; `held` gives the positions in a ring.
+        `seen`: int64 [slots], the positions of the tokens in them; `held` gives the positions in a ring.
         `bidirectional`: the tokens of the call also see each other.
         """
         queries = positions[:, None]
@@ -48,15 +48,15 @@ class Window:
         return mask
 
     def options(self, positions: Tensor, max_context_len: int | None, bidirectional: bool = False) -> dict[str, Tensor]:
-        """For the attention of tokens at int64 [tokens] `positions`: "positions"; "slots", their places in the cache;
-        "mask", bool [tokens, places], what they see. `max_context_len`: None without a cache."""
+        """For the attention of tokens at int64 [tokens] `positions`: "positions"; "slots", where they are in the cache;
+        "mask", bool [tokens, slots], what they see. `max_context_len`: None without a cache."""
         everywhere = positions if max_context_len is None else torch.arange(max_context_len)
         seen = self.held(positions) if self.ring else everywhere
         mask = self.mask(positions, seen, bidirectional)
         return {"positions": positions, "slots": self.slots(positions), "mask": mask}
 
     def held(self, positions: Tensor) -> Tensor:
-        """The positions of the tokens in a ring, int64 [places], once those at `positions` are written."""
+        """The positions of the tokens in a ring, int64 [slots], once those at `positions` are written."""
         last, places = positions[-1], torch.arange(self.sinks + self.ring)
         # The latest token of each place: its distance from the sinks is a multiple of the ring's length.
         return last - (last - places) % self.ring

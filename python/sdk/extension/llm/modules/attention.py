@@ -93,7 +93,7 @@ class MultiHeadAttention(nn.Module):
         self._sdpa = SDPA(num_kv_heads, num_heads, head_dim, 0.0, is_causal, _attend, kv_cache)
 
     def setup_cache(self, batch_size: int, dtype: torch.dtype, max_seq_len: int) -> None:
-        """Adds a cache; one that is there stays."""
+        """Adds a cache unless there already is one."""
         if self.kv_cache is None:
             shape = (batch_size, max_seq_len, self.num_kv_heads, self.head_dim)
             self.kv_cache = self._sdpa.kv_cache = KVCache(*shape, dtype=dtype, transpose_cache=False)

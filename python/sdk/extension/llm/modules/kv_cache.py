@@ -57,9 +57,10 @@ class KVCache(nn.Module):
         return self.k_cache, self.v_cache
 
     def update_unless(self, unread: Tensor, k_val: Tensor, v_val: Tensor) -> tuple[Tensor, Tensor]:
-        """`update`, or nothing where `unread`, a bool, is True: without a branch, for programs."""
+        """Like `update`, but without effect if the bool `unread` is True. It has no branch, so that it can be
+        exported."""
         count = self._count(k_val)
-        places = torch.where(unread, 0, self.kv_cache_pos[:count])  # what is not kept fits in any case
+        places = torch.where(unread, 0, self.kv_cache_pos[:count])  # always valid: if unread, the result is discarded
         for cache, value in ((self.k_cache, k_val), (self.v_cache, v_val)):
             new = cache.clone()
             self._write(new, value, places)

@@ -43,7 +43,7 @@ def generate_hf(
         token_callback: Gets each piece of text.
         stats_callback: Gets the times.
 
-    Raises RuntimeError if the pictures are not as many as the runs of the token.
+    Raises RuntimeError if the number of pictures differs from the number of runs of the token.
     """
     runner.generate(_parts(inputs, image_token_id), config, token_callback, stats_callback)
 
@@ -123,7 +123,7 @@ def _from_patches(pixels: Any, grids: Any, lengths: list[int]) -> list[torch.Ten
             f"equal frames, found {found}"
         )
     if len(lengths) != len(shapes):
-        return list(pixels.split(counts))  # the caller says that these are not as many
+        return list(pixels.split(counts))  # the caller reports the different number
     pictures = []
     for patches, (_, rows, columns), length in zip(pixels.split(counts), shapes, lengths, strict=True):
         merge = math.isqrt(rows * columns // length)

@@ -36,8 +36,8 @@ class Llama2cTokenizer:
         """Write the file of llama2.c that the C++ class Llama2cTokenizer reads.
 
         Little-endian: the number of tokens, the ids of the first and the last token of a text and the length of the
-        longest token, each an int32; then of each token a float32 score, an int32 length and the bytes, in which spaces
-        are spaces.
+        longest token, each an int32; then of each token a float32 score, an int32 length and the bytes, with spaces
+        instead of SentencePiece's U+2581.
         `prepend_padding`: a token "<pad>" before all others.
         """
         names = {self.bos_id: b"<s>", self.eos_id: b"</s>"}

@@ -25,7 +25,7 @@ class EagerLlamaRunner(LlamaRunner):
     def __init__(
         self, llm_config: LlmConfig, tokenizer_config_path: str | None = None, use_attention_sink: bool = False
     ) -> None:
-        """`use_attention_sink` is for runners that keep sinks themselves: here `model.use_attention_sink` does."""
+        """`use_attention_sink` is ignored here: `model.use_attention_sink` in the settings decides."""
         if llm_config.base.tokenizer_path is None:
             raise ValueError("base.tokenizer_path: expected the file of a tokenizer, found nothing")
         self.model = make_model(llm_config)
@@ -57,7 +57,7 @@ def build_args_parser() -> argparse.ArgumentParser:
 
 
 def execute_runner(runner_class: type[EagerLlamaRunner]) -> None:
-    """Does what the command line says with a runner."""
+    """Creates a runner, and generates text with the options of the command line."""
     args = build_args_parser().parse_args()
     config = LlmConfig.from_args(args)
     sinks = bool(config.model.use_attention_sink)

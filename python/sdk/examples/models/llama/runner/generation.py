@@ -19,7 +19,8 @@ _TURN = (
 
 
 def sample_top_p(probs: Tensor, p: float) -> Tensor:
-    """A token of [..., vocabulary] probabilities, of the fewest likeliest whose sum reaches `p`: int64 [..., 1]."""
+    """Samples from the likeliest tokens whose probabilities add up to `p`. `probs` is [..., vocabulary]; the result is
+    int64 [..., 1]."""
     likeliest, tokens = torch.sort(probs, dim=-1, descending=True)
     before = likeliest.cumsum(dim=-1) - likeliest
     kept = likeliest.masked_fill(before > p, 0.0)
@@ -27,7 +28,7 @@ def sample_top_p(probs: Tensor, p: float) -> Tensor:
 
 
 def next_token(logits: Tensor, temperature: float, top_p: float) -> int:
-    """A token of [1, vocabulary] logits: the likeliest with a temperature of 0, else a sampled one."""
+    """Chooses a token by its logits [1, vocabulary]: the likeliest if the temperature is 0, otherwise a sampled one."""
     if temperature == 0:
         return int(logits.argmax(dim=-1))
     return int(sample_top_p(torch.softmax(logits / temperature, dim=-1), top_p))

@@ -69,9 +69,10 @@ def quantize(
     """Quantises the linear layers of a model, and returns it.
 
     `qmode`: int8 (`WeightOnlyInt8Linear`), 8da4w, 8da8w and 4w, or torchao:8da<bits>w and torchao:fpa<bits>w, whose
-    weights are torchao's tensors. `group_size`: by default 128 with int8 activations and 256 with floats; torchao's
-    need one. `checkpoint_dtype`: in which scales of int8 are computed. Calibration, and what follows from it, was for
-    a mode that torchao no longer has. Raises ValueError for other modes.
+    weights are torchao's tensors. `group_size`: by default 128 with int8 activations and 256 with floats; the torchao
+    modes require a value. `checkpoint_dtype`: the dtype in which scales of int8 are computed. The arguments for
+    calibration, `percdamp` and `blocksize` are ignored: they belonged to a mode that torchao has removed. Raises
+    ValueError for other modes.
     """
     if qmode == "int8":
         precision = checkpoint_dtype or computation_dtype or DType.fp32
@@ -134,7 +135,7 @@ def get_quant_embedding_transform(
 
 
 def set_8da4w_computation_dtype(module: nn.Module, computation_dtype: torch.dtype) -> nn.Module:
-    """The dtype of the results of torchao's `Int8DynActInt4WeightLinear`. Returns the module."""
+    """Sets the dtype of the results of torchao's `Int8DynActInt4WeightLinear`. Returns the module."""
     from torchao.quantization.linear_quant_modules import Int8DynActInt4WeightLinear
 
     for layer in module.modules():

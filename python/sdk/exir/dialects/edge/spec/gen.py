@@ -147,7 +147,7 @@ def _call(
         return None
     if isinstance(results, torch.Tensor):
         found = [results]
-    else:  # The first tensor of a list stands for all.
+    else:  # All tensors of a list have the dtype of the first one.
         found = [results[0]] if isinstance(results, list) else list(results)
     if not all(isinstance(r, torch.Tensor) and r.dtype in NAMES for r in found):
         return None
@@ -189,7 +189,7 @@ def gen_op_yaml(op_name: str) -> EdgeOpYamlInfo | None:
 
 def _variants(schema: torch._C.FunctionSchema, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """Arguments with which an operator may return another dtype: the given ones, fractional numbers, and, for an
-    elementwise operator, a tensor without dimensions, which takes a lower place in type promotion."""
+    elementwise operator, a tensor without dimensions, which has a lower priority in type promotion."""
     yield args
     numbers = [str(a.type) in ("number", "Optional[number]") for a in schema.arguments]
     if any(numbers):

@@ -146,7 +146,7 @@ MODEL_TYPES = {
             "tie_word_embeddings": True,
         },
         rope_theta=2e6,
-        without_effect=frozenset({"max_window_layers"}),  # of Qwen: windows are of the layers that do not rotate
+        without_effect=frozenset({"max_window_layers"}),  # Qwen's: here, the layers without RoPE have windows
         mlp_bias=True,
     ),
     "granite": ModelType(
@@ -238,7 +238,7 @@ _WITHOUT_EFFECT = """
 Where the file came from, and what read or wrote it:
     _name_or_path name_or_path _commit_hash transformers_version architectures auto_map is_llama_config
     transformers.js_config unsloth_fixed unsloth_version model_name
-The dtype of weights, which are read in their own, and the length of the context, where RoPE does not depend on it:
+The dtype of weights, which are read in the dtype of the file, and the length of the context, unless RoPE depends on it:
     dtype torch_dtype use_bfloat16 torchscript max_position_embeddings model_max_length max_sequence_length
 Training, with initial values, dropout, losses, and matrices that were divided among machines:
     initializer_range attention_dropout hidden_dropout resid_pdrop embd_pdrop gradient_checkpointing pretraining_tp
@@ -248,7 +248,7 @@ Which results transformers returns, and how it computes them:
     return_dict_in_generate chunk_size_feed_forward tie_encoder_decoder is_decoder attn_implementation
     _attn_implementation _attn_implementation_autoset _attn_implementation_internal _experts_implementation_internal
     _flash_attn_2_enabled keys_to_ignore_at_inference
-Tokens and the choice of the next one, of which tokenizer and sampler have their own:
+Tokens and sampling, which the tokenizer and the sampler define:
     bos_token_id eos_token_id pad_token_id sep_token_id decoder_start_token_id unk_token_id tokenizer_class prefix
     forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens bad_words_ids max_length min_length
     max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p
@@ -260,7 +260,7 @@ WITHOUT_EFFECT = frozenset(
 )
 """Fields of all models whose values do not change logits."""
 NEUTRAL: dict[str, tuple[Any, ...]] = {
-    # Parts of a model that others have.
+    # Parts that only other models have.
     "attention_bias": (False,),
     "mlp_bias": (False,),
     "lm_head_bias": (False,),

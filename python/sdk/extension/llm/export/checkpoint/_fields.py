@@ -24,7 +24,8 @@ class Fields:
     def __init__(
         self, entries: Mapping[str, Any], where: str, prefix: str = "", defaults: Mapping[str, Any] | None = None
     ) -> None:
-        """`where`: what has them, as errors name it; `prefix`: what errors write before the name of an entry.
+        """`where`: the description that has the entries, as errors name it; `prefix`: what errors write before the name
+        of an entry.
 
         `defaults`: values of missing entries; an entry without a default is required.
         """
@@ -95,7 +96,7 @@ class Fields:
         return found
 
     def inner(self, name: str) -> Fields:
-        """The entries of an object; none where it is null or not there."""
+        """The entries of an object; empty if it is null or missing."""
         found = self.value(name, None)
         if found is None:
             found = {}
@@ -108,7 +109,7 @@ class Fields:
     ) -> None:
         """Raises CheckpointError for an entry that was not read, unless it cannot change what the model computes.
 
-        `without_effect`: entries whose values do not matter. `neutral`: the values with which an entry does not.
+        `without_effect`: entries whose values do not matter. `neutral`: the values with which an entry has no effect.
         """
         neutral = neutral or {}
         for name in sorted(self._entries.keys() - self._read - set(without_effect)):

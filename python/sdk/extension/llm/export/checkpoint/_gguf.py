@@ -152,7 +152,7 @@ def gguf_args(file: GGUFFile, **overrides: Any) -> ModelArgs:
 
     `overrides`: fields of `ModelArgs`, such as `max_context_len`. Raises CheckpointError for a model that is not
     supported, whose metadata lack what its architecture needs or do not fit the tensors, and for an entry that may
-    change what the model computes in a way that this version does not know.
+    change what the model computes in a way that this version does not support.
     """
     metadata = _Metadata(file)
     if (kind := file.metadata.get("general.type", "model")) != "model":

@@ -32,7 +32,7 @@ def hugging_face_args(config: dict[str, Any], **overrides: Any) -> ModelArgs:
     """The hyperparameters of a `config.json`.
 
     `overrides`: fields of `ModelArgs`, such as `max_context_len`. Raises CheckpointError for a model that is not
-    supported, and for a field that may change what the model computes in a way that this version does not know.
+    supported, and for a field that may change what the model computes in a way that this version does not support.
     """
     return read_config(config, overrides)[0]
 

@@ -79,7 +79,7 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
     """Returns the fields of `ModelArgs` from an `adapter_config.json`: rank, alpha and the layers that have adapters.
 
     Raises CheckpointError for a file that lacks one of them, and for an entry that may change what the adapter computes
-    in a way that this version does not know.
+    in a way that this version does not support.
     """
     try:
         read = read_json(path)

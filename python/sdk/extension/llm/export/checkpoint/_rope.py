@@ -30,7 +30,8 @@ def rope_entries(fields: Fields) -> Fields:
 def rope_fields(fields: Fields, rope: Fields, theta: float, phi3: bool = False) -> dict[str, Any]:
     """Fields of `ModelArgs` for the RoPE of all layers, or of those without a sliding window where the two differ.
 
-    `rope`: the entries that describe it, which must all be known. `theta`: the base frequency of models that name none.
+    `rope`: the entries that describe it, which must all be known. `theta`: the base frequency of models that do not
+        specify one.
     """
     outside = fields.positive("rope_theta", theta)
     found: dict[str, Any] = {"rope_theta": rope.positive("rope_theta", outside)}

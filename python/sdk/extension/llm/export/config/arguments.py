@@ -106,7 +106,7 @@ def from_args(args: argparse.Namespace) -> settings.LlmConfig:
     if given.get("use_torchao_kernels"):
         config.backend.torchao = backends.TorchAOKernelsConfig(True, True)
     if config.backend.mlx.enabled:
-        config.model.use_kv_cache = True  # its attention needs one
+        config.model.use_kv_cache = True  # its attention needs a cache
     groups = [getattr(config.backend, name) for name in backends.settings_of_backends()]
     for checked in (config.model, config.export, config.quantization, *groups, config):
         getattr(checked, "__post_init__", lambda: None)()

@@ -41,7 +41,7 @@ Q4_K_GROUP_SIZE, Q5_K_GROUP_SIZE, Q6_K_GROUP_SIZE = (FORMATS[name].group for nam
 _Q4_K_BLOCK_BYTES, _Q5_K_BLOCK_BYTES, _Q6_K_BLOCK_BYTES = (FORMATS[name].bytes for name in ("q4_k", "q5_k", "q6_k"))
 GGML_Q4_K, GGML_Q5_K, GGML_Q6_K = (FORMATS[name].type_id for name in ("q4_k", "q5_k", "q6_k"))
 GGML_F32, GGML_F16 = 0, 1
-"""Numbers of types in files, as the three above."""
+"""Numbers of types in GGUF files, like `GGML_Q4_K` and the others above."""
 
 
 def iter_gguf(path: str | Path) -> Iterator[tuple[str, ExportableGGUFTensor | Tensor]]:

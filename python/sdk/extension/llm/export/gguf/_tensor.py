@@ -18,7 +18,7 @@ from sdk.extension.llm.export.int4 import ExportableInt4Tensor, packed
 _INTEGERS = {2: torch.int2, 3: torch.int3, 4: torch.int4, 5: torch.int5, 8: torch.int8}
 """torchao's integer dtype by the number of bits."""
 _WIDER = {"q6_k": torch.int8, "tq1_0": torch.int3, "tq2_0": torch.int3}
-"""The dtype of formats whose integers do not begin at -2^(bits - 1), or whose own dtype backends do not know."""
+"""The dtype of formats whose integers do not begin at -2^(bits - 1), or whose own dtype backends do not support."""
 
 
 @torch.library.custom_op("torchao::dequantize_gguf", mutates_args=())

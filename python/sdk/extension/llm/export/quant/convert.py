@@ -22,8 +22,8 @@ _ROWS = {
     IntxUnpackedToInt8Tensor: (0, 0, 0),
     ExportableGGUFTensor: (0,),
 }
-"""For each part of a quantised weight, the dimension of the matrix's rows. Their `to` changes the dtype of scales and
-results only."""
+"""For each part of a quantised weight, the dimension of the matrix's rows. The method `to` of these classes changes the
+dtype of scales and results only."""
 
 
 def identity(fqn: str, w: Tensor) -> Tensor:

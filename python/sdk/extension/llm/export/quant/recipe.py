@@ -29,7 +29,7 @@ class QuantRule:
     """A regular expression."""
     config: QuantConfig | None
     layers: set[int] | None = field(default=None, repr=False)
-    """The rule is only for names with `layers.N.` and one of these N."""
+    """The rule is only for names with `layers.N.` where N is one of these; None means all names."""
 
 
 @dataclass

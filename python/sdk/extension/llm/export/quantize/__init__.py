@@ -24,7 +24,7 @@ UNSUPPORTED_QMODES = {
     "8da4w-gptq": "the GPTQ quantizer that this mode stood for is no longer part of torchao; use 8da4w, which chooses "
     "scales by half-quadratic optimisation (quantization.use_hqq)"
 }
-"""Modes that `LlmConfig` knows and that cannot be done, with what to do instead."""
+"""Modes that `LlmConfig` accepts but this version does not support, with what to do instead."""
 
 
 def quantize(model: Transformer, config: LlmConfig) -> None:

@@ -72,7 +72,7 @@ def replace_linear_weight_only_int8_per_channel(module: nn.Module, node_type: st
 
 
 class WeightOnlyInt8QuantHandler(QuantHandler):
-    """Linear layers with a scale for each row. Their biases are dropped, so that a layer with one is refused."""
+    """Linear layers with a scale for each row. They have no bias, so a layer with a bias is refused."""
 
     def __init__(
         self,

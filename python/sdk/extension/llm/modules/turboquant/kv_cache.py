@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from sdk.extension.llm.modules.turboquant.codebook import generate_rotation_matrix, solve_lloyd_max
 
-_SMALLEST = 1e-10  # of a length, so that zeros can be divided by it
+_SMALLEST = 1e-10  # the least divisor, for vectors of zeros
 
 
 class TurboQuantKVCache(nn.Module):
