@@ -94,7 +94,7 @@ class ExportPass(_ExportPassBase):
     class ExportInterpreter(_ExportPassBase.ExportInterpreter):
         def __init__(self, callback: _ExportPassBase, gm: GraphModule) -> None:
             super().__init__(callback, gm)
-            self.extra_traceback = False  # `run_node` records the node; the caller of the pass describes it in the error.
+            self.extra_traceback = False  # run_node records the node; whoever calls the pass names it in the error
 
         def run_node(self, n: torch.fx.Node) -> Argument:
             try:
