@@ -3,9 +3,9 @@
 """The manifests of backends: backends/<name>/backend.json and backends/<family>/<name>/backend.json.
 
     scripts/backend_manifests.py                            checks all of them
-    scripts/backend_manifests.py --list needs               a field of each backend, a line a value
-    scripts/backend_manifests.py --list name target         fields of each backend, with tabs between, a line a backend
-    scripts/backend_manifests.py --list id --platform ios   only of those for that platform
+    scripts/backend_manifests.py --list needs               a field of each backend, one value per line
+    scripts/backend_manifests.py --list name target         the same for two fields, separated by tabs
+    scripts/backend_manifests.py --list id --platform ios   only of the backends for that platform
 
 In addition to the fields there are `symbol`, the C function that registers the backend, and `product`, its name for
 SwiftPM.
@@ -134,7 +134,7 @@ def _check_values(
 
 
 def _check_entry(file: str, name: str, value: Any, rule: dict[str, Any], text: str) -> Iterator[str]:
-    """An entry of an object. Of the keys in `together`, it has all or none."""
+    """The problems of a field that is an object. It must have either all keys of `together` or none of them."""
     together = rule.get("together", [])
     some = isinstance(value, dict) and any(key in value for key in together)
     required = [*rule["required"], *(together if some else [])]
@@ -152,7 +152,7 @@ def _check_entry(file: str, name: str, value: Any, rule: dict[str, Any], text: s
 def _check_needs(
     file: str, field: str, value: Any, rule: dict[str, Any], manifest: Manifest, fields: dict[str, Any]
 ) -> Iterator[str]:
-    """What a field, or a value of it, needs in other fields."""
+    """The problems of other fields that this field, or one of its values, requires."""
     for entry, needed in rule.get("value_needs", {}).items():
         if entry in value and manifest.get(needed) is not True:
             told = fields[needed]["text"]

@@ -43,7 +43,7 @@ def document(version: str, date: int, pins: dict[str, Pin], requirements: dict[s
     for name, pin in sorted(pins.items()):
         identifier = f"SPDXRef-source-{name}"
         source = _package(name, version_of(pin.url), pin.license, identifier, pin.url)
-        # Of the part that is compiled; archives of the same release differ between hosts.
+        # Covers only the part that is compiled, because archives of the same release differ between hosts.
         source["comment"] = f"SHA-256 of the content that scripts/third_party keeps: {pin.content_sha256}"
         packages.append(source)
         relations.append(_relation("SPDXRef-pte-sdk", "CONTAINS", identifier))

@@ -9,14 +9,14 @@
 #                                                       a backend (executorch-android-NAME)
 #   scripts/build_android_library.sh --host             with this machine's library, for tests: executorch-host.aar
 #   scripts/build_android_library.sh --library FILE     with this machine's library, built before
-#   scripts/build_android_library.sh ... --size         and prints what it weighs, stripped and compressed
+#   scripts/build_android_library.sh ... --size         also prints the sizes, stripped and compressed
 #
 # Variables of the environment, as in the documents:
 #   ANDROID_NDK                   the root of an NDK, r27 or later
 #   ANDROID_ABIS                  "arm64-v8a x86_64" (default), also armeabi-v7a and x86
 #   EXECUTORCH_CMAKE_BUILD_TYPE   Release (default) or Debug
 #   BUILD_AAR_DIR                 where the result goes (default: aar-out)
-#   EXECUTORCH_BUILD_<BACKEND>    ON or OFF; by default the backends whose manifest names Android, where their SDK is there
+#   EXECUTORCH_BUILD_<BACKEND>    ON or OFF; by default the backends whose manifest names Android, if their SDK is found
 #   EXECUTORCH_BUILD_DEVTOOLS, EXECUTORCH_ENABLE_EVENT_TRACER   both ON: a library that records ETDumps
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
@@ -81,7 +81,7 @@ main() {
   done
 }
 
-# make_artifact NAME: builds its native libraries and writes ${aar} and what a Maven repository has of it.
+# make_artifact NAME: builds its native libraries, and writes ${aar} and the artifact's files for the Maven repository.
 make_artifact() {
   local name="$1" kind abi libraries=() version ndk=0 suffix=''
   # The folders of executorch-android have no suffix.
@@ -119,7 +119,7 @@ build/cmake/android.toolchain.cmake. Found ANDROID_NDK='${ANDROID_NDK:-}'. Andro
 same AAR with this machine's library, for tests on a JVM; it does not run on a device."
 }
 
-# native FOLDER CMAKE-ARGUMENTS... The variables of the environment come last, so that they count.
+# native FOLDER CMAKE-ARGUMENTS... The variables of the environment come last, so that they override the others.
 native() {
   local folder="${work}/$1"
   shift

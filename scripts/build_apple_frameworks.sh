@@ -14,10 +14,9 @@
 #
 # Products: executorch, executorch_llm, kernels_optimized, kernels_quantized, kernels_llm, and backend_<name> for each backend
 # whose manifest names iOS. With --models, kernels_selected replaces the other kernels_ products. Each product also exists with
-# the suffix _debug: unoptimised and with all log messages, where the others have only those of errors, which are the texts of
-# exceptions.
-# Systems: ios-arm64, ios-arm64-simulator, macos-arm64, and where --slices names them, or says all: ios-arm64-maccatalyst,
-# xros-arm64 and xros-arm64-simulator (visionOS).
+# the suffix _debug: unoptimised and with all log messages. The others log errors only; exceptions have the same texts.
+# Systems: ios-arm64, ios-arm64-simulator and macos-arm64 by default.
+# With --slices also ios-arm64-maccatalyst, xros-arm64 and xros-arm64-simulator (visionOS).
 # With the variable EXECUTORCH_ENABLE_EVENT_TRACER=ON, libraries record ETDumps.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
@@ -112,7 +111,7 @@ main() {
           models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
         done
         ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
-      -h | --help) sed -n '3,28s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *)
         ((${#backends[@]})) || read_backends
         [[ "$1" == --* && " ${backends[*]} " == *" backend_${1#--} "* ]] ||
@@ -165,7 +164,7 @@ main() {
   if [[ "$(uname)" == Darwin ]]; then
     echo "If an app does not see a new product: File > Packages > Reset Package Caches in Xcode, or swift package purge-cache."
   else
-    echo "These were compiled on Linux: unsigned, linked with nothing. Build on a Mac what an app is to ship."
+    echo "These frameworks were compiled on Linux: they are unsigned, and no app was linked with them. Build those that an app ships on a Mac."
   fi
 }
 
@@ -231,7 +230,7 @@ build_slice() {
       ios-arm64) options+=(-DCMAKE_SYSTEM_NAME=iOS -DCMAKE_OSX_SYSROOT=iphoneos -DCMAKE_OSX_DEPLOYMENT_TARGET=13.0) ;;
       ios-arm64-simulator) options+=(-DCMAKE_SYSTEM_NAME=iOS -DCMAKE_OSX_SYSROOT=iphonesimulator -DCMAKE_OSX_DEPLOYMENT_TARGET=13.0) ;;
       macos-arm64) options+=(-DCMAKE_OSX_DEPLOYMENT_TARGET=11.0) ;;
-      # CMake does not know this system: it is macOS for CMake, and compilers are told.
+      # CMake has no name for this system: it is macOS for CMake, and flags give the compilers the target.
       ios-arm64-maccatalyst) options+=(-DCMAKE_OSX_DEPLOYMENT_TARGET= -DCMAKE_C_FLAGS="--target=arm64-apple-ios14.0-macabi"
         -DCMAKE_CXX_FLAGS="--target=arm64-apple-ios14.0-macabi" -DCMAKE_OBJCXX_FLAGS="--target=arm64-apple-ios14.0-macabi") ;;
       xros-arm64) options+=(-DCMAKE_SYSTEM_NAME=visionOS -DCMAKE_OSX_SYSROOT=xros -DCMAKE_OSX_DEPLOYMENT_TARGET=1.0) ;;
@@ -301,7 +300,7 @@ part_of_c_api() {
 
 # copy_headers FOLDER: copies the headers of the C interface, for projects that link the libraries without the Swift
 # package, which has them. No framework contains them, because Xcode copies a framework's headers beside the built
-# products, where those of two kinds would conflict.
+# products, where the headers of two variants would conflict.
 copy_headers() {
   rm -rf "$1"
   cp -RL "${root}/sdk/ios/Sources/CExecuTorch/include" "$1"
@@ -335,7 +334,7 @@ make_framework() {
   else
     checks=(--symbol "$(symbol_of "${base}")")
   fi
-  # For both kinds, because an app may link the runtime with log messages and fast kernels.
+  # Also against the other variant, because an app may link the runtime with all log messages and optimised kernels.
   for needed in $(needs_of "${base}"); do
     for name in "${needed}${product#"${base}"}" "${needed}" "${needed}_debug"; do
       [[ -d "${output}/${name}.xcframework" ]] || continue

@@ -61,5 +61,5 @@ say
 "${python}" examples/mobilenet_v2/compare.py build/demo/mobilenet_v2.pte --runner "${runner}"
 
 say
-say "Both models give PyTorch's answers from Python and from C++. build/demo/mobilenet_v2.html shows one of them from inside."
+say "Both models give PyTorch's answers from Python and from C++. build/demo/mobilenet_v2.html shows the structure of one of them."
 say "Next: docs/export.md for a model of your own, docs/runtime.md to run it in your program."

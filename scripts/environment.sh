@@ -13,8 +13,8 @@ mkdir -p "${logs}" "${stamps}"
 export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
 # Without this, ccache does not cache files that use a precompiled header.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
-# It remembers the hashes of files by their inodes, as newer versions do by default. Otherwise it reads a precompiled header of 40 to
-# 100 MB again for each file, which is most of what a hit takes.
+# ccache remembers the hashes of files by their inodes, as newer versions do by default. Otherwise it reads a precompiled header of 40 to
+# 100 MB again for each file, which takes most of the time of a hit.
 [[ -n "${CCACHE_NOINODECACHE:-}" ]] || export CCACHE_INODECACHE="${CCACHE_INODECACHE:-true}"
 # One name for the compiler, because ccache treats gcc and cc as different. Python's builds call the first, CMake's the
 # second.
@@ -36,7 +36,7 @@ die() {
   exit 1
 }
 
-# show_failure LOG: the lines that name an error, which tests that follow may have moved far up, and the end of LOG.
+# show_failure LOG: prints the lines of LOG that name an error, which may be far above its end, and the end.
 show_failure() {
   local log="$1" errors
   errors="$(head -n -30 "${log}" | grep -nE '(^|[ :])(error|fatal error|FAILED|\*\*\*Failed)\b|ERROR: [A-Z][a-z]*Sanitizer' | head -n 20 || true)"
@@ -207,8 +207,8 @@ package() {
     EXECUTORCH_CADENCE_CPU_RUNNER=ON
 }
 
-# What the demo shows: the package without language models, which are a third of what is compiled. Where the whole package
-# has been built, it is used. package_folder and package_stamp say where the build is, and which one.
+# Builds the package for the demo: without language models, which are a third of the files. If the whole package
+# has been built, the demo uses that. Sets package_folder and package_stamp to the build's folder and stamp.
 demo_package() {
   package_folder="${root}/build/package" package_stamp="${stamps}/build-the-package"
   if [[ -f "${package_stamp}" ]]; then

@@ -43,7 +43,7 @@ from third_party_pins import PINS
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("source", "sbom", "python", "android", "apple", "web")
 KEY_VARIABLE = "EXECUTORCH_SIGNING_KEY"
-# The version is written again where a reader copies it. Matches the version in each such place.
+# Files that readers copy from repeat the version. These patterns match it in each of them.
 COORDINATES = re.compile(r"org\.pytorch:executorch-android(?:-bom)?:([0-9][\w.-]*)")
 
 
@@ -67,7 +67,7 @@ def changelog_section(text: str, version: str) -> tuple[str, str | None]:
 
 
 def not_ready(root: Path, version: str) -> list[str]:
-    """What keeps the tree from being released: a line each, with what to do."""
+    """The reasons why the tree cannot be released, a line each, with what to do."""
     problems = []
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     _, date = changelog_section(text, version)
@@ -93,7 +93,7 @@ def not_ready(root: Path, version: str) -> list[str]:
 
 
 def other_versions(root: Path, version: str, names: list[str]) -> list[str]:
-    """Places that name another version of the packages than this one."""
+    """The lines of the tree that name another version of the packages than `version`."""
     problems = []
     for name in names:
         if (
@@ -172,7 +172,7 @@ def make(arguments: argparse.Namespace) -> tuple[Path, dict[str, bytes]]:
         request = Request(ROOT, version, date, folder, work, arguments)
         if "android" in arguments.parts:
             release_parts.make_android(request)
-        # Before the source archive, which has its file, as the tag has.
+        # Before the source archive, because the archive and the tag have the release.json that this writes.
         written = release_parts.make_apple(request) if "apple" in arguments.parts else {}
         if {"source", "python"} & set(arguments.parts):
             archive = (folder if "source" in arguments.parts else work) / f"pte-sdk-{version}-full.tar.gz"

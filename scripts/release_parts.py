@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 
 ANDROID_ARTIFACTS = ("default", "cpu", "vulkan")
-# Vulkan needs its headers and the compiler of shaders, which an NDK has.
+# Without vulkan, because it needs headers and a shader compiler, which an NDK has.
 ANDROID_ARTIFACTS_OF_THIS_MACHINE = ("default", "cpu")
 BUILD_PACKAGES = ("scikit_build_core", "pybind11", "jinja2", "yaml")
 
@@ -33,7 +33,7 @@ class Request:
     version: str
     date: int  # of the release, in seconds since 1970
     folder: Path  # of the release
-    work: Path  # for what is not kept
+    work: Path  # for temporary files
     arguments: argparse.Namespace
 
 
@@ -112,7 +112,7 @@ def _build_environment(python: str | Path, tree: Path, date: int) -> dict[str, s
 
 
 def repair_wheel(wheel: Path, folder: Path, date: int) -> Path:
-    """The wheel in `folder` with the tag of the oldest Linux on which it runs. cibuildwheel makes other systems'."""
+    """The wheel in `folder` with the tag of the oldest Linux on which it runs. Others come from cibuildwheel."""
     if platform.system() != "Linux":
         return Path(shutil.copy2(wheel, folder))
     if importlib.util.find_spec("auditwheel") is None or shutil.which("patchelf") is None:

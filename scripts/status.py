@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/status.yaml: what runs where, with which releases, how large it is, and what nobody has run.
+"""docs/status.yaml: what runs where, the releases it was tested with, its size, and what was not run.
 
 `read()` checks the file. Each statement has its evidence: a command or file of this repository, or a page. The tables
 of the pages are in status_tables.py.
@@ -29,7 +29,7 @@ class StatusError(Exception):
 
 @dataclass(frozen=True)
 class Rule:
-    """The fields of the entries of a section: their types, and for some the values from which one is chosen."""
+    """The fields of the entries of a section: their types, and the allowed values of some."""
 
     required: Mapping[str, type]
     optional: Mapping[str, type] = field(default_factory=dict)
@@ -157,7 +157,7 @@ def _steps(root: Path) -> frozenset[str]:
 
 
 def figures(data: Status) -> dict[str, str]:
-    """What {name} stands for in texts, and what the marks of a figure in a page contain."""
+    """The figures that replace {name} in texts, and the text between the marks of a figure in a page."""
     python, pytorch = data["releases"]["python"], data["releases"]["pytorch"]
     others = [f"{entry['release']} {entry['text']}" for entry in pytorch if entry["tests"] == "most"]
     return {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables and figures of pages, from docs/status.yaml and the manifests of backends.
 
-A page has marks around each: `<!-- status: NAME -->`, the text, `<!-- end -->`. `filled_page` replaces what is between
-them.
+A page has marks around each: `<!-- status: NAME -->`, the text, `<!-- end -->`. `filled_page` replaces the text
+between them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FRONT = ("linux", "macos", "android", "ios")
 
 NEEDS = {
     "publication": "a publication: nothing is on Maven Central, PyPI or under a public tag",
-    "machines": "machines or tools that nobody had",
+    "machines": "machines or tools that were not available",
     "work": "work",
     "nothing": "nothing",
 }
@@ -98,7 +98,7 @@ class Tables:
         return _joined(lines)
 
     def front_backends(self) -> str:
-        """A row for each backend: its processors, and on what it was run. Then those that are not here."""
+        """A row for each backend: its processors, and on what it was run. Then the backends that are missing here."""
         names = [SYSTEMS[system] for system in FRONT]
         lines = [f"| backend | processors | {' | '.join(names)} |", "|" + "---|" * (len(names) + 2)]
         for manifest in self.manifests.values():
@@ -198,7 +198,7 @@ def _tried(system: str, by: list[str]) -> str:
 
 
 def verified(manifest: Mapping[str, Any], system: str) -> str:
-    """On what the backend was run there; "" where the manifest says nothing of the system."""
+    """Says where the backend ran on this system; "" if its manifest does not mention the system."""
     return manifest["verified"].get(system, {}).get("text", "")
 
 
@@ -206,7 +206,7 @@ def filled_page(page: Path, tables: Tables) -> str:
     """The page with the text that belongs between its marks. Raises StatusError for a mark that is wrong."""
     text = page.read_text(encoding="utf-8")
     if text.count("<!-- status: ") != text.count("<!-- end -->"):
-        raise StatusError(f"{page.name}: each mark <!-- status: NAME --> needs one <!-- end --> behind its text.")
+        raise StatusError(f"{page.name}: each mark <!-- status: NAME --> needs one <!-- end --> after its text.")
 
     def replaced(match: re.Match[str]) -> str:
         try:

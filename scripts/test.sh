@@ -4,11 +4,11 @@
 #
 #   scripts/test.sh                the whole gate (40 minutes to an hour on two cores)
 #   scripts/test.sh lint python    only these steps, in this order
-#   scripts/test.sh --list         what the steps are
+#   scripts/test.sh --list         the names of the steps
 #   scripts/test.sh --ids          the names of all tests that pytest collects here and ctest has in build folders
-#   scripts/test.sh --all          the long suites too: hours of fuzzing, every sanitizer, every operator; and all tests of
-#                                  those of which the gate runs a share, another one each day
-#   scripts/test.sh --times        also prints what each step cost: time, CPU time and what was compiled
+#   scripts/test.sh --all          also the long suites: hours of fuzzing, every sanitizer, every operator; and all
+#                                  of the suites of which the gate runs a tenth, a different one each day
+#   scripts/test.sh --times        also prints the costs of each step: time, CPU time and compiled files
 #   scripts/test.sh --no-network   without the steps that install packages (interop, wheel)
 #
 # The gate runs two steps at a time, because many of them use only one core. backends/<name>/gate.sh has the steps of a
@@ -25,11 +25,11 @@ declare -A lane=() budget=() tools=() needed=()
 
 # gate_step NAME LANE SECONDS [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
 # sequence: in lane 1 those that compile most, so that they find object files of earlier ones in ccache; in lane 2 those
-# that test from Python; steps of the lane `either`, whose build folders are their own, are for the lane that has nothing
-# left. SECONDS is its budget: the CPU time that it may take if ccache has all object files, on the server
+# that test from Python; steps of the lane `either` have separate build folders, and run in the lane that finishes
+# first. SECONDS is its budget: the CPU time that it may take if ccache has all object files, on the server
 # with which slowness() compares this machine; allowed() adds to it for each file that is compiled. A budget is about a
-# fifth more than the step took when it was last measured. WHAT, a command or the pattern of an absolute path, comes from
-# the Debian package; one package each, because the file of one says nothing about another.
+# fifth more than the step took when it was last measured. WHAT, a command or the pattern of an absolute path, is in the
+# Debian package PACKAGE. Each package needs a WHAT of its own, because a file shows only that its package is there.
 gate_step() { gate+=("$1"); lane[$1]="$2"; budget[$1]="$3"; tools[$1]="$(printf '%s\n' "${@:4}")"; }
 # long_step NAME [WHAT=PACKAGE ...]: a step that runs with --all only.
 long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
@@ -118,7 +118,7 @@ main() {
         named+=("${argument}") ;;
     esac
   done
-  # Of tests that are many alike, the gate runs a share, another one each day: see conftest.py.
+  # The gate runs a tenth of each large family of similar tests, a different tenth each day: see conftest.py.
   [[ -n "${with_long}" || -n "${SDK_TEST_SHARE:-}" ]] || export SDK_TEST_SHARE="$(($(date +%s) / 86400 % 10))/10"
   local wanted=() all=("${gate[@]}" ${with_long:+"${long[@]}"}) name
   ((!${#named[@]})) || all=("${named[@]}")

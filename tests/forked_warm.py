@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Imported by the server of forked.py: what the first export and lowering of a process load and compute once.
+"""The server of forked.py imports this module, which does the one-time work of a process's first export and lowering.
 
 PyTorch imports and traces much at its first export. torchao is not imported: there are tests of its absence.
 """

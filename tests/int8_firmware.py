@@ -31,8 +31,8 @@ class Kernels:
 
     Attributes:
         name: The name of their build folder.
-        flags: For the compiler of C++.
-        options: For CMake.
+        flags: Flags for the C++ compiler.
+        options: Options for CMake.
     """
 
     name: str

@@ -56,7 +56,7 @@ class Perceptron(nn.Sequential):
 
 
 class Attention(nn.Module):
-    """Products of matrices, sums with numbers, sigmoids."""
+    """Matrix multiplications, a product with a number, softmax, sigmoid."""
 
     def __init__(self) -> None:
         super().__init__()

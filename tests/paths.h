@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests find on disk. executorch_test(PATHS) defines these in a small source of each test: they differ from clone
-// to clone, and ccache finds the object files of the other sources.
+// Folders and files that tests use. executorch_test(PATHS) defines these in a small source of each test: they differ
+// from clone to clone, and ccache finds the object files of the other sources.
 #pragma once
 
 namespace executorch {

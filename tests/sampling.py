@@ -23,8 +23,8 @@ def share() -> tuple[int, int]:
 
 
 def number_of(test: str) -> int:
-    """Returns the number that decides by its remainder in which share a test is, from the test's id. Tests of a file
-    with the same parameters have the same number, because a fixture often prepares their model."""
+    """Returns a number from a test's id. Its remainder decides in which share the test is. Tests of a file with the
+    same parameters have the same number, because a fixture often prepares their model."""
     file, _, name = test.partition("::")
     return zlib.crc32(f"{SALT} {file} {name.rpartition('[')[2]}".encode())
 

@@ -17,19 +17,19 @@ import pytest
 
 
 def _nothing(seed: int) -> None:
-    """In place of the function that seeds a kind of GPU."""
+    """Replaces the function that seeds a kind of GPU."""
 
 
 def _leave_out_missing_gpus(torch: ModuleType) -> None:
-    """For each kind of GPU that is not there, torch.manual_seed() keeps the seed and the stack of its caller: in a test
-    that takes several milliseconds, and tests seed thousands of times."""
+    """Makes torch.manual_seed() skip missing kinds of GPUs. For these it would keep the seed and its caller's stack,
+    which takes several milliseconds in a test, and tests seed thousands of times."""
     for device in (torch.cuda, torch.xpu, torch.mtia):
         if device.manual_seed_all is not _nothing and not device.is_available():
             device.manual_seed_all = _nothing
 
 
 def _seed(name: str) -> None:
-    """Seeds what has been imported: importing PyTorch takes seconds."""
+    """Seeds the imported modules only, because importing PyTorch takes seconds."""
     seed = zlib.crc32(name.encode())
     random.seed(seed)
     if numpy := sys.modules.get("numpy"):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In sweeps of C++ what SDK_TEST_SHARE is in the tests in Python (conftest.py): the gate runs another share each day.
+// The part of C++ sweeps that SDK_TEST_SHARE selects, as in Python (conftest.py): the gate runs another one each day.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Share {
   }
 };
 
-/// Whether the input with this index, of many inputs alike, runs now. Without a sanitizer or an emulator, all of
+/// Whether the input with this index, of many similar inputs, runs now. Without a sanitizer or an emulator, all of
 /// them do.
 inline bool in_share([[maybe_unused]] size_t index) {
 #if defined(EXECUTORCH_SWEEPS_ARE_SLOW)

@@ -42,14 +42,14 @@ def main(installed: Path) -> None:
         np.testing.assert_allclose(outputs[i], _tensor(f"call0_out{i}.bin", entry), rtol=1e-6)
     assert "torch" not in sys.modules, "running on numpy arrays must not import torch"
 
-    # The compiler, from the wheel alone.
+    # The compiler, with only the wheel.
     help_text = subprocess.run(
         [sys.executable, "-S", "-m", "sdk", "export", "--help"], capture_output=True, text=True, check=True
     )
     assert "--dynamic NAME.DIM=MIN..MAX" in help_text.stdout
     listed = subprocess.run([sys.executable, "-S", "-m", "sdk", "--help"], capture_output=True, text=True, check=True)
     assert "\n  export " in listed.stdout and "\n  codegen " in listed.stdout
-    # What a page is made with comes along.
+    # The wheel has the files from which pages are made.
     from sdk.devtools.page import write_page
 
     write_page(PROGRAM / "model.pte", "model.html")

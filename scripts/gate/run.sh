@@ -27,11 +27,11 @@ run_steps() {
   for name; do run_step "${name}"; done
 }
 
-# run_unclaimed NAME...: runs those of the steps that the other lane has not begun.
+# run_unclaimed NAME...: runs the named steps that the other lane has not begun.
 run_unclaimed() {
   local name
   for name; do
-    # The folder is made by one lane only.
+    # mkdir succeeds in one lane only.
     if mkdir "${results}/${name}.claim" 2>/dev/null; then run_step "${name}"; fi
   done
 }
@@ -103,7 +103,7 @@ print_times() {
   printf '%-20s %8s %8d\n' all "$(clock ${SECONDS})" "${all}"
 }
 
-# slowness: the CPU time of a fixed piece of work, in percent of that on the server for which the budgets are; at least 100.
+# slowness: the CPU time of a fixed computation, in percent of that on the server of the budgets; at least 100.
 slowness() {
   "${python}" -c 'if True:
     import time
@@ -114,13 +114,13 @@ slowness() {
 }
 
 # allowed NAME COMPILED SLOWNESS: the CPU time in seconds that a step may take on this machine; a dash without a budget.
-# Of the step asan, a file takes 2.7 s on the server of the budgets; most others take less.
+# Compiling a file takes 2.7 s in the step asan on that server, and less in most other steps.
 allowed() {
   local has="${budget[$1]:-}" compiled="$2" slow="$3"
   if [[ -n "${has}" ]]; then echo $(((has * 10 + compiled * 27) * slow / 1000)); else echo -; fi
 }
 
-# Steps that took more CPU time than their budget: whoever adds to one sees it before the gate is slow.
+# Names the steps that took more CPU time than their budget, so that their growth is seen early.
 print_over_budget() {
   local name wall cpu compiled cached slow has
   slow="$(slowness)"
@@ -129,7 +129,7 @@ print_over_budget() {
     [[ -n "${budget[${name}]:-}" ]] || continue
     has="$(allowed "${name}" "${compiled}" "${slow}")"
     ((cpu <= has)) ||
-      say "over budget: ${name} took ${cpu} s of CPU time, and has ${has} s on this machine (gate_step); see \"The time of the gate\" in CONTRIBUTING.md"
+      say "over budget: ${name} took ${cpu} s of CPU time, its budget on this machine is ${has} s (gate_step); see \"The time of the gate\" in CONTRIBUTING.md"
   done
 }
 
@@ -152,12 +152,12 @@ report() {
   ((${#broken[@]} == 0))
 }
 
-# Folders whose tests are collected apart, as the steps run them: two of them have files of the same name.
+# Folders whose tests are collected separately, as the steps run them: two of them have files of the same name.
 test_folders() {
   printf '%s\n' tests/{python,backends,documents,interop,page,zoo} backends/*/test backends/*/*/test
 }
 
-# list_ids: the names of all tests, in order. What cannot be collected is an error on standard error.
+# list_ids: the names of all tests, in order. Writes an error to standard error for a file that cannot be collected.
 list_ids() {
   local folder status=0
   {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what the steps of scripts/test.sh need, which sources this file.
+# Installs the packages and builds that the steps of scripts/test.sh need. scripts/test.sh sources this file.
 #
-# A part of the set-up that fails ends nothing: the steps that need it fail with the reason, and the others run.
+# If a part of the set-up fails, the steps that need it fail with the reason, and the others run.
 
 # Why a part of the set-up failed, by its name.
 declare -A unmet=()
@@ -15,7 +15,7 @@ set_up() {
   part environment '' make_venv
   part compiler environment build_tools
   part build environment packages build
-  # The compiler uses the core that pip leaves. What pip installs meanwhile is not what the build imports.
+  # The compiler uses the core that pip leaves. The build imports none of the packages that pip installs meanwhile.
   begin package "compiler build" package
   part test build packages test
   part demo test packages demo
@@ -24,7 +24,7 @@ set_up() {
   finish tools
 }
 
-# The gigabytes that the gate still needs: 16 in all, less the size of what earlier runs left in this tree.
+# The gigabytes that the gate still needs: 16 in all, less the size of the files that earlier runs left in this tree.
 missing_gigabytes() {
   local there
   there="$(du -skc "${root}"/{build,.cache,.venv} 2>/dev/null | awk 'END { print int($1 / 1024 / 1024) }')"
@@ -66,10 +66,10 @@ finish() {
   [[ -n "${unmet[${name}]}" ]] || unmet[${name}]="$(explained "$(cat "${results}/${name}.failed" 2>/dev/null)")"
 }
 
-# explained LOG: what went wrong in a part of the set-up, and how to go on.
+# explained LOG: prints why a part of the set-up failed, and how to go on.
 explained() { printf '%s failed; %s' "${1#"${root}"/}" "$(advice "$1" || echo "its end is above")"; }
 
-# advice LOG: what a log says was missing, and how to go on. Returns 1 if nothing that is known was missing.
+# advice LOG: prints what was missing according to the log, and how to go on. Returns 1 if the log has no known cause.
 advice() {
   local log="$1"
   local unreachable='name resolution|Could not resolve|Failed to establish a new connection|Network is unreachable'

@@ -3,8 +3,8 @@
 
 step_lint() { scripts/lint.sh; }
 
-# build_and_test DIRECTORY CMAKE-ARGUMENTS...: TARGETS in the environment are what is built, not everything; TESTS is the pattern of
-# those that run.
+# build_and_test DIRECTORY CMAKE-ARGUMENTS...: the environment variable TARGETS limits what is built, and the
+# pattern TESTS which tests run.
 build_and_test() {
   local directory="build/$1"
   shift
@@ -13,18 +13,18 @@ build_and_test() {
     ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}" ${TESTS:+-R "${TESTS}"}
 }
 
-# With the conversion to PyTorch's tensors, because the environment has PyTorch.
+# Includes the conversion to PyTorch's tensors, because the environment has PyTorch.
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
   -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
   -DEXECUTORCH_BUILD_CADENCE=ON -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
-# Only the tests that optimisation, or the lack of an event tracer, may change: all of them run in the step asan, and in the
-# long step cpp-all.
+# Only the tests whose results may depend on optimisation or on the lack of an event tracer. The step asan and the
+# long step cpp-all run all tests.
 step_cpp() { build_and_test release "${release[@]}" -DEXECUTORCH_RELEASE_TESTS_ONLY=ON; }
 step_cpp-all() { build_and_test release-all "${release[@]}"; }
 # The same with the runtime over at::Tensor: PyTorch's headers take minutes to compile.
 step_aten() { build_and_test aten "${release[@]}" -DEXECUTORCH_BUILD_ATEN=ON; }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
-# One test forks while threads are running.
+# die_after_fork=0, because one test forks while threads are running.
 step_tsan() {
   TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux \
     -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_SANITIZE=thread
@@ -67,7 +67,7 @@ step_asan-backends() { step_asan linux; }
 # not run again. test_first_samples is left out, because its samples are among all of them.
 step_operators-asan() {
   local folder="${root}/build/operators-asan"
-  # With the options of the step asan-backends, whose object files ccache has.
+  # These are the options of the step asan-backends, whose object files ccache has.
   cmake -S . -B "${folder}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined \
     -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_CADENCE=ON -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
     -Dpybind11_DIR="$("${python}" -m pybind11 --cmakedir)" &&
@@ -84,9 +84,9 @@ step_operators-asan() {
     tests/python/operators tests/backends || [[ $? -eq 5 ]] # no tests are left to run
 }
 
-# The Python extension with every delegate that runs here over a stand-in or in an emulation, for the steps of those backends. They
-# share a build folder, because each would compile the same runtime and kernels. backends/<name>/gate.sh adds to these: the options of
-# its delegate, and functions that make what the options name.
+# The Python extension with every delegate that runs here with a stand-in or an emulator. The steps of those
+# backends share its build folder, because each would compile the same runtime and kernels. backends/<name>/gate.sh
+# adds the options of its delegate, and functions that make the files that the options name.
 delegates="${root}/build/delegates"
 delegate_options=() delegate_preparations=()
 
@@ -109,7 +109,7 @@ pytest_with_delegates() {
 }
 
 # pytest_with_backends FOLDER ARGUMENTS...: pytest with the arguments and with each backends/**/test/FOLDER. The tests of a
-# backend in test/python need the package alone; the backend's own step has its other tests.
+# backend in test/python need only the package; the backend's own step has its other tests.
 pytest_with_backends() {
   local folders
   mapfile -t folders < <(find backends -type d -path "*/test/$1" | LC_ALL=C sort)
@@ -125,10 +125,11 @@ step_python() {
     pytest_with_backends python -m "not slow and not oracle" -n "${jobs}" --dist worksteal --ignore-glob="*_in_web.py" \
     tests/python tests/backends
 }
-# Which tests the step of a backend runs: with --all, the slow ones too. The step `slow` runs those of the folder tests.
+# The tests that the step of a backend runs. With --all, they include the slow ones.
+# The step `slow` runs the slow tests of the folder tests.
 marks_of_backend() { if [[ -n "${with_long}" ]]; then echo "not oracle"; else echo "not oracle and not slow"; fi; }
-# The conformance suite on the portable kernels alone; the step python runs it on the libraries that Python links and on
-# the backends. With --all, this step runs the whole sweep, as the step slow does for those.
+# The conformance suite on the portable kernels only; the step python runs it on the libraries that Python links and on
+# the backends. With --all, this step runs the whole sweep, as the step slow does for the others.
 step_conformance() { on_portable_kernels "not slow"; }
 step_conformance-all() { on_portable_kernels slow; }
 on_portable_kernels() {
@@ -138,20 +139,20 @@ on_portable_kernels() {
   SDK_REFERENCE_KERNELS=1 SDK_PORTABLE_LIB="${library}" \
     "${python}" -m pytest -q -m "$1" -n "${jobs}" --dist worksteal tests/backends/test_operators.py tests/backends/test_sweep.py
 }
-# The numeric tests on older processors that this one can stand for: Highway's targets in our kernels, and PyTorch's in the
-# expected numbers. Steps of backends do the same for theirs.
+# The numeric tests with the instruction sets of older processors: our kernels run with older targets of Highway, and
+# PyTorch computes the expected values with older ones too. Steps of backends do the same for their kernels.
 step_processors() {
   local target test capability status=0
   cmake --build build/release --parallel "${jobs}" --target optimized_kernels_test llm_kernels_test || return
   for target in SSE2 AVX2 AVX3 AVX3_DL; do
     echo "--- Highway: ${target}"
     for test in optimized llm; do
-      # Status 2: this processor does not have the target, and the test has said so.
+      # Status 2: this processor does not have the target; the test has printed that.
       EXECUTORCH_HIGHEST_TARGET="${target}" "build/release/kernels/${test}/${test}_kernels_test" || [[ $? -eq 2 ]] || status=1
     done
   done
   for capability in default:SSE41 avx2:AVX2 avx512:AVX512_CORE avx512:AVX512_CORE_AMX; do
-    # PyTorch takes the name of an instruction set that the processor does not have, and crashes.
+    # PyTorch accepts an instruction set that the processor does not have, and crashes.
     [[ "${capability}" != avx512* ]] || grep avx512bw /proc/cpuinfo >/dev/null || continue
     echo "--- PyTorch: ${capability}"
     ATEN_CPU_CAPABILITY="${capability%:*}" ONEDNN_MAX_CPU_ISA="${capability#*:}" \
@@ -178,7 +179,7 @@ step_interop() {
 
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
-# With the libraries of the step asan-backends, which have event tracers: here Java and Kotlin write ETDumps.
+# Uses the libraries of the step asan-backends, which have event tracers, so that Java and Kotlin write ETDumps.
 step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan-backends" sdk/android/test --asan; }
 
 # The npm package: its WebAssembly module, its tests in Node.js, and in a browser.
@@ -191,8 +192,8 @@ step_baremetal() {
   PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
 }
 
-# 64-bit Arm, in an emulator: the runtime, the extensions, the prim operators, and products with weights of low bits on
-# several processors; with --all also the other kernels, which take long to compile.
+# 64-bit Arm, in an emulator: the runtime, the extensions, the prim operators, and multiplications by low-bit matrices
+# on several processors; with --all also the other kernels, which take long to compile.
 build_for_aarch64() {
   cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON &&
     cmake --build build/linux-aarch64 --parallel "${jobs}" ${1:+--target "$@"}
@@ -208,7 +209,7 @@ step_aarch64() {
     kernels/simd/test/executed build/linux-aarch64/kernels/llm/llm_low_bit_test \
       LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla max=sdot,smmla
 }
-# Also with the products by Clang, which compiles for phones.
+# Also with the matrix multiplications as Clang compiles them, because Clang compiles for phones.
 step_aarch64-all() {
   build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}" || return
   local program

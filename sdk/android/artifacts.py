@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The artifacts of the Android library, of which an app takes one.
+"""The artifacts of the Android library. An app depends on one of them.
 
     artifacts.py NAME
 
 prints the id of an artifact, and below it the options of CMake for its native library. NAME is `default` (the backends
-whose manifest names Android), `cpu` (none), or the name of a backend, which the artifact has besides those.
+whose manifest names Android), `cpu` (none), or the name of a backend, which is added to those of `default`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GROUP, BASE = "org.pytorch", "executorch-android"
 
 @dataclass(frozen=True)
 class Artifact:
-    """An artifact, with what its native library has besides the kernels for CPUs."""
+    """An artifact, and the parts of its native library besides the kernels for CPUs."""
 
     name: str
     manifests: tuple[dict[str, Any], ...]
@@ -31,7 +31,7 @@ class Artifact:
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Their names for people. One whose SDK the environment does not name is left out, as from the library."""
+        """The titles of the backends. A backend whose SDK is missing is left out, here and in the library."""
         return tuple(m["title"] for m in self.manifests if "sdk" not in m or os.environ.get(m["sdk"]["variable"]))
 
     @property

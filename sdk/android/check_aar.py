@@ -58,7 +58,7 @@ def segments(elf: bytes) -> list[tuple[int, int, int, int]]:
 
 
 def check_elf(name: str, elf: bytes) -> list[str]:
-    """What is wrong with a shared library, also with one of a vendor."""
+    """Returns what is wrong with a shared library of this SDK or of a vendor."""
     abi = name.split("/")[1]
     if elf[:4] != b"\x7fELF":
         return [f"{name} is not an ELF file"]
@@ -73,7 +73,7 @@ def check_elf(name: str, elf: bytes) -> list[str]:
 
 
 def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> list[str]:
-    """What is wrong with this SDK's library. `functions` are those of the C interface, which it must export."""
+    """Returns what is wrong with this SDK's library. It must export `functions`, the C interface."""
     wrong = check_elf(name, elf)
     if wrong:
         return wrong
@@ -124,7 +124,7 @@ def check_manifest(text: bytes) -> list[str]:
     if sdk is None or sdk.get(f"{ANDROID}minSdkVersion") != "21":
         wrong.append("the manifest's minSdkVersion is not 21")
     if any(element.tag not in ("manifest", "uses-sdk") for element in root.iter()):
-        wrong.append("the manifest asks for something: a library that computes needs no permission and no component")
+        wrong.append("the manifest declares permissions or components: a library that only computes needs none")
     return wrong
 
 
@@ -177,7 +177,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("aar", type=Path)
     parser.add_argument("--host", action="store_true", help="its library is this machine's")
-    parser.add_argument("--framework", type=Path, help="an android.jar or framework-res.apk: asks aapt2 too")
+    parser.add_argument("--framework", type=Path, help="an android.jar or framework-res.apk: runs aapt2 too")
     args = parser.parse_args()
     wrong = check(args.aar, args.host, args.framework)
     print("\n".join(wrong) or f"{args.aar.name} is correct")

@@ -61,7 +61,7 @@ unless_compiled() {
 }
 
 # compile_library FOLDER: compiles the library's classes for the API of Java 8, without lambdas that are created at run
-# time, because Android 5 (API 21) has no more. FOLDER-stand-in has stand-ins of Android's classes.
+# time, because Android 5 (API 21) supports nothing newer. FOLDER-stand-in has stand-ins of Android's classes.
 compile_library() {
   local sources stand_ins
   mapfile -t sources < <(find "${library_sources}/main/java" -name '*.kt' | sort)

@@ -40,7 +40,7 @@ def declarations(source: str) -> Iterator[str]:
 
 
 def _declarations(source: str) -> Iterator[tuple[str, str]]:
-    """The types around each public declaration, and what is before its body."""
+    """The types around each public declaration, and its text before the body."""
     text = _COMMENT_OR_TEXT.sub(lambda found: '""' if found[0].startswith('"') else "", source)
     scopes: list[
         tuple[str, bool]

@@ -52,7 +52,7 @@ ROUNDING = 4
 
 ANGULAR = ("cos.default", "sin.default", "tan.default")
 LARGEST_ANGLE = 4096
-"""Backends whose folder has a text about large angles compute ANGULAR of operands up to this one."""
+"""The largest operand with which ANGULAR is compared on backends whose folder has a note about large angles."""
 
 
 class Outcome(enum.Enum):

@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "conformance
 HEAD = """# Conformance of the backends
 
 Each operator of Core ATen, at sizes that models have (`tests/backends/cases`), lowered for each backend and run on 1,
-2, 3 and 8 threads, or in the interpreter or emulator that stands for the device. All results are those of PyTorch
+2, 3 and 8 threads, or in the interpreter or emulator that replaces the device. All results are those of PyTorch
 eager; the table says where they were computed:
 
 - `yes`: the backend computes every call;

@@ -21,9 +21,9 @@ REFERENCE = "SDK_REFERENCE_KERNELS"
 """Set if the runtime under test has only the portable kernels (runtime_under_test.py)."""
 
 INTERPRETED = "SDK_INTERPRETED"
-"""`BACKEND=MODULE:FUNCTION`, which the step of a backend sets: its programs run in the interpreter of its declaration,
-although that has not the arithmetic of the device. The function returns a partitioner that lowers float32 as float32,
-because results in float16 differ from eager's."""
+"""`BACKEND=MODULE:FUNCTION`, which the step of a backend sets. The backend's programs then run in the interpreter of
+its declaration, although the interpreter's arithmetic is not the device's. The function returns a partitioner that
+lowers float32 as float32, because results in float16 differ from eager's."""
 
 OTHER_PROCESSOR = "SDK_OTHER_PROCESSOR"
 """`NAME=COMMAND`: the command is an executor_runner for another processor, such as one in an emulator, and runs the
@@ -89,9 +89,9 @@ def _missing(backend: registry.Backend) -> list[str]:
 @cache
 def targets() -> tuple[Target, ...]:
     """The kernels; the backends that the runtime under test has and this machine can run, or whose declarations say how
-    to run their programs without the device; and another processor. An interpreter whose arithmetic is not the
-    device's, which a `runner_note` says, runs where INTERPRETED names its backend. Backends whose recipes all quantise
-    are compared with eager by their own tests."""
+    to run their programs without the device; and another processor. An interpreter with other arithmetic than the
+    device's (its declaration has a `runner_note`) runs only if INTERPRETED names its backend. Backends
+    whose recipes all quantise are compared with eager by their own tests."""
     if os.environ.get(REFERENCE):
         return (Target("portable"),)
     here = {name for name in portable_lib._get_registered_backend_names() if portable_lib._is_available(name)}

@@ -77,6 +77,6 @@ def test_a_wrong_result_is_found() -> None:
 
 
 def test_every_step_is_drawn() -> None:
-    """Two hundred programs have every step."""
+    """Two hundred programs together contain every kind of step."""
     drawn = {text.split(" = ")[1].partition("(")[0] for seed in range(200) for text in make(seed).texts}
     assert drawn == set(MAKERS)

@@ -13,7 +13,7 @@ from backends.targets import Target, targets
 from zoo import CASES, build
 
 STATEFUL = frozenset({"branched_state", "cache", "counter", "decoder_kv_cache", "in_place"})
-"""Models that remember calls: made on one thread count after the other they would not begin anew."""
+"""Models whose state persists between calls, so that the calls on the next number of threads would not begin anew."""
 
 
 @pytest.mark.sampled

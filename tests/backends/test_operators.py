@@ -25,8 +25,8 @@ NO_CALLS = {
     "rand.default": "its values are random",
     "randn.default": "its values are random",
     "randperm.default": "its values are random",
-    "resize_.default": "changes the shape of an input: functional programs have none",
-    "sym_is_contiguous.default": "a truth about strides: programs have none",
+    "resize_.default": "changes the shape of an input, which functional programs do not",
+    "sym_is_contiguous.default": "a property of strides, which programs do not have",
     "sym_numel.default": "a size: tests/zoo (size_arithmetic)",
     "sym_size.int": "a size: tests/zoo (size_arithmetic)",
     "sym_storage_offset.default": "a size: programs have no storage offsets",
@@ -80,7 +80,7 @@ def test_values_in_a_reason_are_listed_once() -> None:
 
 
 def test_nodes_belong_to_calls_but_the_slices_before_them_do_not() -> None:
-    """A backend that takes the slice, and not the call that reads it, computes nothing of the call."""
+    """A backend that takes only the slice, and not the call that reads it, does not count as computing the call."""
     absolute = torch.ops.aten.abs.default
     calls = Calls([(absolute, call(Sliced(torch.ones(2, 3)))), (absolute, call(torch.ones(4)))])
     program = to_edge_transform_and_lower(torch.export.export(calls, tuple(calls.inputs))).exported_program()

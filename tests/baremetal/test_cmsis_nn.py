@@ -2,7 +2,7 @@
 """Firmware whose int8 kernels are those of a local CMSIS-NN, and its instructions beside those of reference kernels.
 
 The package `bakenn` has the sources of CMSIS-NN 4.0.0 without softmax, and of ESP-NN, whose portable kernels have the
-loops of the reference kernels of TensorFlow Lite Micro. The softmax in the place of CMSIS-NN's is that of ESP-NN."""
+loops of the reference kernels of TensorFlow Lite Micro. The softmax is also ESP-NN's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def package() -> Path:
 
 
 def _lay(files: dict[str, Path], folder: Path) -> None:
-    """Copies files to a folder in which no others are. What has not changed keeps its time."""
+    """Copies files to a folder and removes all others there. Files that have not changed keep their time."""
     for old in [path for path in folder.rglob("*") if path.is_file() and str(path.relative_to(folder)) not in files]:
         old.unlink()
     for name, source in files.items():
@@ -103,7 +103,7 @@ CALLED = {
 @pytest.mark.parametrize("cpu", BOARDS)
 @pytest.mark.parametrize("name", MODELS)
 def test_models_with_cmsis_nn(name: str, cpu: str, cmsis_nn: Kernels) -> None:
-    """The numbers equal those of the operators in Python bit by bit."""
+    """The results equal those of the operators in Python bit by bit."""
     firmware = build(name, cpu, cmsis_nn)
     assert firmware.compute() > 0
     functions = {line.split()[-1] for line in firmware.functions()}
@@ -140,9 +140,9 @@ def test_windows_with_cmsis_nn(images: int, cpu: str, cmsis_nn: Kernels) -> None
 
 
 MOST = {"cortex-m4": {"portable": 1.2, "fast": 0.75}, "cortex-m55": {"portable": 1.1, "fast": 0.5}}
-"""Of the instructions of reference kernels, what those here take for a keyword spotter: measured are 1.11 and 0.69 on
-the M4, 1.06 and 0.46 on the M55. Reference kernels are compiled with -O2, as TensorFlow Lite Micro does, these with
--Os."""
+"""The most instructions that these kernels may take for a keyword spotter, relative to the reference kernels. Measured
+were 1.11 and 0.69 on the M4, 1.06 and 0.46 on the M55. The reference kernels are compiled with -O2, as in TensorFlow
+Lite Micro, these with -Os."""
 
 
 @pytest.mark.sampled

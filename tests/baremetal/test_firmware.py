@@ -62,7 +62,7 @@ def test_gives_the_answer_of_pytorch(firmware: tuple[str, Path]) -> None:
     board, folder = firmware
     done = emulate(board, folder / "examples/cortex_m/cortex_m_runner.elf")
     assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout
-    # The firmware compares with these numbers; here they are read from what it printed.
+    # The firmware compares with these numbers; here they are read from its output.
     text = (BUILD / "model" / "model_case.h").read_text()
     expected = [float(number) for number in re.findall(r"[-\d.e]+(?=f)", text.split("kExpected")[1])]
     found = [float(number) for number in done.stdout.splitlines()[0].split()]
@@ -187,7 +187,8 @@ def test_firmware_of_another_project_links_what_is_installed() -> None:
 
 
 def test_runtime_has_no_floating_point(firmware: tuple[str, Path]) -> None:
-    """runtime/ moves floating-point numbers and never computes with them, so it runs on processors without."""
+    """runtime/ moves floating-point numbers and never computes with them, so it runs on processors without such
+    arithmetic."""
     _, folder = firmware
     runtime = folder / "sdk/cpp/executorch/runtime"
     libraries = [runtime / "libexecutorch_core.a", runtime / "executor/libexecutorch.a"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Firmware for emulated boards that computes int8 models with the kernels of cortex_m: the numbers are those of the
-operators in Python, to the last bit. What the kernels with DSP and vector instructions cost, and how large they are."""
+"""Firmware for emulated boards that computes int8 models with the kernels of cortex_m: the results equal
+those of the operators in Python bit by bit. Limits on instructions and size of kernels with DSP and Helium."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_model_gives_the_numbers_of_the_operators(name: str, cpu: str) -> None
 @pytest.mark.sampled
 @pytest.mark.parametrize(("cpu", "most"), [("cortex-m4", 0.7), ("cortex-m55", 0.5)])
 def test_instructions_of_dsp_and_helium(cpu: str, most: float, record_property: Callable[[str, object], None]) -> None:
-    """A keyword spotter takes a part of the instructions that the portable kernels take. They are not its time."""
+    """A keyword spotter takes fewer instructions than with the portable kernels. Instructions are not its time."""
     counts = [build("keyword spotter", cpu, kernels).compute() for kernels in (FAST, PORTABLE)]
     record_property("instructions", counts)
     assert counts[0] <= most * counts[1], counts
@@ -58,7 +58,7 @@ def test_fast_sums_equal_the_portable_ones(cpu: str, tmp_path: Path) -> None:
     succeed("arm-none-eabi-g++", *flags, "--specs=nano.specs", "-nostartfiles", *scripts, *objects, "-o", image)
     done = emulate(BOARDS[cpu], image)
     assert done.returncode == 0 and "equal" in done.stdout, done.stdout
-    # The instructions compared are not the portable ones.
+    # The compared code does use DSP or Helium instructions, and the portable build does not.
     fast = r"\tvmladava\.s8\t" if cpu == "cortex-m55" else r"\tsmlad\t"
     for flag, is_fast in (("-UNDEBUG", True), (PORTABLE.flags, False)):
         succeed("arm-none-eabi-g++", *cpp, *flags, flag, "-S", sums, "-o", tmp_path / "sums.s")

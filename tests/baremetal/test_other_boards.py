@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Raspberry Pi Pico 2 and Zephyr: what can be checked without the boards."""
+"""The Raspberry Pi Pico 2 and Zephyr: checks that need no boards."""
 
 from __future__ import annotations
 

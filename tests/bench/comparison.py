@@ -12,12 +12,12 @@ from typing import Any, Literal
 from bench.engines import ImpossibleError
 
 LEAST_DECIBELS = 20.0
-"""An int8 result that is nearer to its noise than this is not the model's result: its time does not count."""
+"""The least signal-to-noise ratio of an int8 result, in dB. With less, it is wrong and its time does not count."""
 LEAST_PEERS = 3
-"""A model that fewer peers run is not part of a mean."""
+"""The least number of peers that must run a model for it to be part of a mean."""
 
 LARGEST_DIFFERENCE = 0.02
-"""Of the largest value, in float32: a program that computes something else is not compared."""
+"""The largest difference of a float32 result, relative to the largest value. Above it, a program is not compared."""
 
 Verdict = Literal["ahead", "level", "behind"]
 
@@ -34,7 +34,7 @@ class Series:
 
     @property
     def lower_quartile(self) -> float:
-        """The value by which engines are compared, because other work on the machine only adds time, and not to all
+        """The value by which engines are compared, because other work on the machine only adds time, and only to some
         samples.
         """
         return sorted(self.samples)[len(self.samples) // 4]

@@ -32,7 +32,7 @@ SIDES = {"inception_v3": 299, "efficientnet_v2_s": 384, "swin_v2_t": 256, "mobil
 FULL_SIZE_MODELS = {
     name: f"library:{name}" for name in (*CLASSIFIERS.split(), *SEGMENTERS.split(), *CLIPS, *TIMM.split())
 }
-"""Label to what `load_model` takes."""
+"""For each label, the argument of `load_model`."""
 
 
 class FirstOfDict(nn.Module):

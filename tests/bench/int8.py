@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares int8 with float32 on models of libraries: time, and accuracy, also with the quantised model in eager mode.
 
-Both programs are of this SDK, on the same backend. The model is quantised and calibrated once; what `convert_pt2e`
-gives is computed in eager and exported, so that a difference between the two signal-to-noise ratios is the compiler's
-or the kernels'.
+Both programs are of this SDK, on the same backend. The model is quantised and calibrated once. The model that
+`convert_pt2e` gives is computed in eager and exported, so that a difference between the two signal-to-noise ratios is
+the compiler's or the kernels'.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.peer_table import PeerTable
 from bench.worker import load_model
 
 MOST_LOSS = 0.5
-"""Decibels that a result may be below eager's: both round halves, but not after the same sums."""
+"""Decibels by which a result may be noisier than eager's: both round, but not after the same sums."""
 HEAD = "| model | float32, ms | int8, ms | int8 / float32 | eager int8, dB | sdk int8, dB |\n|---|---|---|---|---|---|"
 
 
@@ -66,7 +66,7 @@ def _first(result: Any) -> np.ndarray[Any, Any]:
 
 
 def _write_quantized(table: PeerTable, model: str, spec: str) -> Path:
-    """Writes both programs where they are missing; the file with what the quantised model computes in eager."""
+    """Writes missing programs. Returns the file with the quantised model's results in eager."""
     reference = table.program(table.ours + PRECISIONS["int8"], model).with_suffix(".eager.npy")
     for precision, suffix in PRECISIONS.items():
         path = table.program(table.ours + suffix, model)

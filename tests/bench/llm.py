@@ -2,7 +2,7 @@
 """Compares language models of GGUF files with llama.cpp and OpenVINO GenAI.
 
 Each engine gets the same file, one process for each model and number of threads; they take turns. The tokens of a
-prompt are new in each round, as an engine may reuse what it has seen.
+prompt are new in each round, because an engine may reuse a prompt that it has seen.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class LanguageModels:
         return "\n".join([*lines, "", *(f"- Not measured: {failure}" for failure in self.failures)]) + "\n"
 
     def _read_by_decoding(self, figures: dict[str, dict[str, Series]]) -> str:
-        """A token reads about the whole file once: the bytes of it that an engine reads in a second."""
+        """The bytes of the file that an engine reads in a second: each token reads about the whole file once."""
         found = [
             readable("bytes", figures[DECODE][name].median * figures[BYTES][name].median)
             if name in figures.get(DECODE, {})

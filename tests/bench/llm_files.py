@@ -41,7 +41,7 @@ MODELS: dict[str, Shape | None] = {
 REQUANTIZED = {"smollm2-135m-q4_0": "Q4_0", "smollm2-135m-q8_0": "Q8_0"}
 """SmolLM2 with other types of its matrices."""
 
-# Rows of Q4_K have a multiple of 256 columns, which SmolLM2's have not.
+# Rows of Q4_K have a multiple of 256 columns; those of SmolLM2 do not.
 OTHERS = {"q4_k-shape": Shape("llama", 768, 12, 12, 4, 64, 2048, 49152, 1e5, "Q4_K")}
 
 
@@ -70,7 +70,7 @@ def _download(path: Path) -> None:
 
 
 def _write(path: Path, shape: Shape, tokenizer: Path) -> None:
-    """Random weights, with the tokenizer of another file and as many tokens more as the vocabulary has."""
+    """Random weights, with the tokenizer of another file, to which tokens are added up to the vocabulary's size."""
     import gguf
     import numpy as np
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// llama.cpp, as node-llama-cpp has it, in one process: the requests of llm_worker.py, and `continue`, the likeliest
-// tokens after others.
+// Runs llama.cpp from node-llama-cpp in one process. It answers the requests of llm_worker.py, and `continue` with the
+// likeliest tokens after given ones.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { getLlama } from "node-llama-cpp";

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Usage: llm_tokenizers.py TOKENIZER.json...: compares encoding with Hugging Face's `tokenizers`, on one thread.
 
-The text is this repository's documentation. Each row is a number of characters: MB/s (bytes of UTF-8) of both, medians
-of calls in turn, and their ratio. Then the time in which the compiled form of a tokenizer, which lies in a program, is
-ready to encode, and that of parsing the file.
+The text is this repository's documentation. Each row is for a number of characters: MB/s (bytes of UTF-8) of both,
+medians of calls in turn, and their ratio. The last figures are the time to load the compiled form of a tokenizer, which
+is in a program, and the time to parse the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """This SDK, or OpenVINO GenAI, in one process: JSON lines in, JSON lines out, as `worker.py`.
 
-Requests: ``load`` (to the first token), ``run`` (a new prompt, then single tokens: tokens a second of both), ``memory``
-(bytes of resident set at its peak, since the process began).
+Requests: ``load`` (to the first token), ``run`` (a new prompt, then single tokens: tokens per second of both),
+``memory`` (bytes of resident set at its peak, since the process began).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.worker import resident
 
 _TOKENS = range(1000, 40000)
-"""Numbers that are ordinary tokens in all models."""
+"""Ids of ordinary tokens in all models."""
 
 
 def prompt_of(length: int, seed: int) -> list[int]:
-    """Tokens without a pattern that no other seed begins with."""
+    """Tokens without a pattern, whose first one differs between seeds."""
     return [_TOKENS[(seed * 7919 + 104729 * (i + 1)) % len(_TOKENS)] for i in range(length)]
 
 

@@ -3,8 +3,8 @@
 
 The peak is a linear layer of 1024 by 1024 on 1024 rows, on one thread, through the same backend. The operations of a
 model are those that PyTorch counts (`FlopCounterMode`): two for each multiply-add of convolutions, matrix
-multiplications and attention, none for anything else. A model of nothing else, in shapes as good as that layer's,
-reaches a share of 1.
+multiplications and attention, none for anything else. A model with only such operations, in shapes as efficient
+as that layer's, reaches a share of 1.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MODELS = {
     "MLP": "bench:mlp",
     "KV decoder": "bench:decoder",
 }
-"""Label to what `load_model` takes."""
+"""For each label, the argument of `load_model`."""
 
 PEER_MODELS = {
     "MobileNetV2": MODELS["MobileNetV2"],

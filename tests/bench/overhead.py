@@ -2,8 +2,8 @@
 """The overhead of an instruction without its operator: a program of 1,000 additions of two ints, run through Python.
 
 The additions are executorch_prim::add.Scalar, which take a few nanoseconds: what is left is the interpreter, the start
-and the end of the method, and the call from Python. Both runtimes run the same file, in turns. The 5th percentile of
-the samples counts, which was not interrupted.
+and the end of the method, and the call from Python. Both runtimes run the same file, in turns. The result is the 5th
+percentile of the samples, because faster ones were not interrupted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write_program(path: Path) -> None:
 
 
 def main(original_python: str) -> int:
-    """Prints nanoseconds an instruction of both; 1 when ours takes more than half of the original's."""
+    """Prints nanoseconds per instruction of both; returns 1 if ours takes more than half of the original's."""
     engines = {"sdk": sys.executable, "executorch": original_python}
     best: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from bench.peer_table import PeerTable, Row
 
 REASON_LENGTH = 120
 MOST_TIME = 1.2
-"""The goal for models for which nobody has tuned kernels: at most this multiple of the fastest peer's time."""
+"""The goal for models without tuned kernels: at most this multiple of the fastest peer's time."""
 VERDICTS = ("ahead", "level", "behind")
 
 

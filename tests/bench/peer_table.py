@@ -25,8 +25,8 @@ class Row:
     """One model in one precision on one number of threads.
 
     Attributes:
-        samples: Of each column, in milliseconds.
-        reasons: Why a column has none.
+        samples: The times of each column, in milliseconds.
+        reasons: Why a column has no times.
         decibels: The signal of each column's result over its difference from eager float32.
         least_peers: How many peers must run a model whose advantage is part of a mean.
     """

@@ -28,7 +28,7 @@ def cell(figure: str, series: Series | None) -> str:
 
 
 def markdown(results: Results, engines: list[str]) -> str:
-    """A row a model and figure; the last columns are this SDK's median over each other engine's (below 1 is better)."""
+    """One row per model and figure. The last columns are this SDK's median over each other engine's."""
     reference = next((e for e in engines if e.startswith(REFERENCE)), REFERENCE)
     others = [e for e in engines if e != reference]
     head = ["model", "figure", *engines, *(f"{reference} / {o}" for o in others)]

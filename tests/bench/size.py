@@ -29,7 +29,7 @@ class Target:
 
     name: str
     preset: str
-    tools: str  # what the names of the binary tools begin with
+    tools: str  # the prefix of the names of the binary tools
     limit: int
 
 
@@ -63,7 +63,7 @@ class Selective:
     """A build for the operators and dtypes of one model on x86_64, and its size limit."""
 
     name: str
-    selection: str  # a program, or a selection that was made of one
+    selection: str  # a program, or the selection that was derived from one
     kernels: int
     total: int
 
@@ -77,7 +77,7 @@ PARTS = ("runtime", "the program", "kernels", "libc.a", "libgcc.a", "libm.a")
 
 
 def selective_problems(root: Path, build: Selective) -> list[str]:
-    """Builds it, prints the table, and says what is larger than it may be, or linked although it is not needed."""
+    """Builds it, prints the table, and reports sizes above their limits and libraries that are linked unnecessarily."""
     folder = root / "build" / "size" / f"selective-{build.name.lower()}"
     sizes = measure_selection([root / build.selection], root, folder)
     print(f"{build.name}, with the kernels that it uses:\n{as_table(sizes)}\n")

@@ -19,8 +19,8 @@ class Functional:
 
     Attributes:
         module: Takes the model's inputs and then its state; returns the model's outputs and then the new state.
-        inputs: Of the model.
-        states: What the state is before the first call.
+        inputs: The inputs of the model.
+        states: The state before the first call.
     """
 
     module: Any

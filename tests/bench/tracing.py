@@ -2,7 +2,8 @@
 """What recording an ETDump costs, and whether its times are those of a call without one.
 
 A model runs untraced and traced in turns, in CPU time of the thread. The sum of the instructions' events, which are
-wall times, is compared with the wall time of an untraced call; both are the fastest quarter, which was not interrupted.
+wall times, is compared with the wall time of an untraced call; both use the fastest
+quarter of the samples, without interruptions.
 """
 
 from __future__ import annotations
@@ -122,8 +123,8 @@ def _sums(inspector: Inspector) -> list[float]:
 
 
 def _attributed(inspector: Inspector) -> tuple[float, int]:
-    """The share of the time of instructions, and of delegates' operators, that belongs to nodes with source lines: the
-    smaller one. And the number of events of a run."""
+    """Returns the share of the time that belongs to nodes with source lines, and the number of events of a run. The
+    share is the smaller one of that of instructions and that of delegates' operators."""
     (block,) = [block for block in inspector.event_blocks if block.name == "Execute"]
     timed = [event for event in block.events if event.perf_data is not None]
     shares = []

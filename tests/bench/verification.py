@@ -2,13 +2,13 @@
 """The cost of full verification when a program and its method are loaded as applications do: `Module` in C++, from the
 path of a file to a method that can be executed.
 
-CPU time, in the system and outside of it, of tests/bench/load: with `InternalConsistency`, which verifies the structure
-of the file, and with `Minimal`, which does not, in turns, from a mapped file. What methods consist of is checked while
-they are loaded, with either. The check is the same for a file that is read, as `Module` does by default; its share of
-that is given too.
+The figures are CPU times (user and system) of tests/bench/load. It loads a mapped file alternately with
+`InternalConsistency`, which verifies the structure of the file, and with `Minimal`, which does not. Both check the
+parts of methods while these are loaded. Verification of a file that is read, which is the default of `Module`, costs
+the same; the table also has its share of that load.
 
-A round takes the fastest of twenty loads of each kind; the figures are medians of the fastest quarter of the rounds:
-what else the machine does, and a processor that is slower for a while, only ever add.
+A round takes the fastest of twenty loads of each kind; the figures are medians of the fastest quarter of the rounds,
+because other work of the machine and a temporarily slower processor only add time.
 """
 
 from __future__ import annotations

@@ -123,12 +123,12 @@ class Worker:
         return {**figures, "first_cpu": first.cpu, "again_cpu": again.cpu}
 
     def do_program(self, model: str, output: str, eager: str = "") -> dict[str, Any]:
-        """Only writes the program, and to the file `eager` what the captured model computes in PyTorch."""
+        """Only writes the program, and the captured model's results in PyTorch to the file `eager`."""
         self.engine.export(model, output, **({"eager": eager} if eager else {}))
         return {}
 
     def do_lower(self, model: str, output: str) -> dict[str, Any]:
-        """CPU time of the first lowering of a process, with what it imports."""
+        """CPU time of the first lowering of a process, including its imports."""
         return {"cpu": self.engine.export(model, output)["lowering_cpu"]}
 
     def do_memory(self, model: str, output: str) -> dict[str, Any]:
@@ -151,8 +151,8 @@ class Worker:
         return {"load": load.figures(), "first": first.figures(), "peak_bytes": peak}
 
     def do_check(self, expected: str) -> dict[str, Any]:
-        """The first output beside ``expected``, an array's file: the largest difference as a share of the largest
-        value, and the signal over the noise in decibels."""
+        """Compares the first output with the array in the file ``expected``: the largest difference as a share of the
+        largest value, and the signal over the noise in decibels."""
         import numpy as np
 
         from bench.comparison import signal_to_noise

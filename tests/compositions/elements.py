@@ -73,7 +73,7 @@ def int_arithmetic(draw: Draw, x: Tensor, y: Tensor) -> Maker:
 
 
 def without_ties(x: Tensor, dim: int) -> Tensor:
-    """The operand with other values along a dimension: which of equal values is chosen is not specified."""
+    """The operand with distinct values along a dimension, because the choice among equal values is not specified."""
     ramp = torch.arange(x.shape[dim], dtype=x.dtype) * 0.618034 % 1.0 * 0.0937
     return x + ramp.view([-1] + [1] * (x.dim() - 1 - dim % x.dim()))
 

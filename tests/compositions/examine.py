@@ -56,8 +56,8 @@ class Call:
     """A call in eager.
 
     Attributes:
-        inputs: Before the call.
-        model: With its state before the call.
+        inputs: The inputs before the call.
+        model: The model with its state before the call.
         expected: The results.
         written: The number of inputs that the call writes to.
     """
@@ -85,7 +85,7 @@ Capture = Callable[[Program], tuple[ExportedProgram, list[Call]]]
 
 
 def capture(program: Program) -> tuple[ExportedProgram, list[Call]]:
-    """The captured program and its calls: with any number of rows, or where a step needs the example's, with that.
+    """The captured program and its calls. They have any number of rows, unless a step needs the number of the example.
 
     Raises:
         NotCapturedError: See there.
@@ -108,7 +108,7 @@ def captured_with(model: nn.Module, inputs: tuple[Tensor, ...], shapes: Any) -> 
 
 
 def _calls(program: Program, sizes: tuple[int, ...]) -> list[Call]:
-    """Calls in order, to the first whose number of rows a step does not take, which torch.export did not notice."""
+    """Calls in order, up to the first one whose number of rows fails in a step although torch.export accepted it."""
     made: list[Call] = []
     model = copy.deepcopy(program.model).eval()
     for number, rows in enumerate(sizes):
@@ -196,7 +196,7 @@ def difference(found: list[Tensor], call: Call, in_half: bool) -> str | None:
             torch.maximum(bound, (one.double() - eager.double()).abs(), out=bound)
     tolerance, _ = HALF if in_half else FLOAT
     for ours, eager, bound in zip(found, expected, allowed, strict=True):
-        # A choice (argmax, a comparison, sort) that falls otherwise moves other elements than those it moved here.
+        # If a choice (argmax, a comparison, sort) has another outcome, it may change other elements than those here.
         spread = float(bound.max())
         scale = tolerance * max(1.0, float(eager.double().abs().max()))
         if not ((ours.double() - eager.double()).abs() <= scale + 4 * spread).all():
@@ -205,7 +205,7 @@ def difference(found: list[Tensor], call: Call, in_half: bool) -> str | None:
 
 
 def _perturbed(call: Call, precision: tuple[float, float]) -> Iterator[list[Tensor]]:
-    """Eager's results where the inputs are off by the rounding of a few operations."""
+    """Eager's results for inputs that differ by the rounding of a few operations."""
     for seed in range(PERTURBATIONS):
         generator = torch.Generator().manual_seed(seed)
         moved = tuple(x * (1 + precision[1] * torch.randn(x.shape, generator=generator)) for x in call.inputs)

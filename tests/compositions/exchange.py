@@ -3,8 +3,8 @@
 
     python -m compositions.exchange --seeds 0 100            # from tests/, with the environment of the tests
 
-What counts is a program of the original that its runtime runs right and ours does not, and the reverse. What the
-original cannot lower, or computes wrong by itself, is counted.
+A finding is a program of the original that its runtime computes correctly and ours does not, and the reverse. Programs
+that the original cannot lower, or computes wrong by itself, are only counted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Exchange:
     """Exchanges random programs between both SDKs.
 
     Attributes:
-        targets: What they are lowered for.
+        targets: The targets that the programs are lowered for.
         python: The Python of the original's environment.
         capture: How programs are captured.
     """
@@ -133,7 +133,7 @@ def _ours(folder: Path, name: str, target: Target) -> Path:
 
 
 def _partitioners(target: Target) -> list[Any]:
-    """The target's partitioners, restricted where possible to what the original's runtime takes."""
+    """The target's partitioners, restricted where possible to operators that the original's runtime takes."""
     if target.backend is None:
         return []
     make_partitioner = target.backend.find("partitioner")
@@ -143,8 +143,8 @@ def _partitioners(target: Target) -> list[Any]:
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares what the programs NAME.ours.pte and NAME.theirs.pte give in both SDKs with eager's calls. Those of the
-    original return inputs that they write to before the results."""
+    """Compares the results of the programs NAME.ours.pte and NAME.theirs.pte in both SDKs with eager's calls. Programs
+    of the original return the inputs that they write to, and then the results."""
 
     name: str
     target: Target
@@ -195,8 +195,8 @@ def main() -> int:
     parser.add_argument(
         "--release", default=FIRST, choices=(FIRST, NEWER), help="of the original (default: %(default)s)"
     )
-    parser.add_argument("--verbose", action="store_true", help="print what the original cannot do, too")
-    parser.add_argument("--shorten", action="store_true", help="look for the shortest start that is a finding, too")
+    parser.add_argument("--verbose", action="store_true", help="also print what the original cannot do")
+    parser.add_argument("--shorten", action="store_true", help="also look for the shortest start that is a finding")
     parser.add_argument("--int8", action="store_true", help="quantised programs")
     options = parser.parse_args()
     made, captured = (make_int8, capture_int8) if options.int8 else (make, capture)

@@ -2,8 +2,8 @@
 """Random programs of the layers that models are quantised with, and their quantised forms.
 
 A quantised program is compared with the quantised module in eager. Where a sum lies between two integers, a target may
-round it to the other one, and kernels for integers round once more than eager does: results may be as far from eager's
-as those of eager with such roundings are.
+round it to the other one, and kernels for integers round once more than eager does. So results may differ from
+eager's as much as eager's own results with such roundings do.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _has_whole_groups(module: nn.Module, name: str) -> bool:
 NEAR = 0.1
 """A number whose distance from the middle between two integers is at most this may be rounded to either."""
 ANY = 0.5
-"""Like NEAR, if the scale is computed at run time: a target may compute one for each row, which moves all numbers."""
+"""Like NEAR, for a scale that is computed at run time: a target may use a scale per row, which moves all numbers."""
 
 
 class Unsettled(nn.Module):

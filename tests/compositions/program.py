@@ -103,7 +103,7 @@ class Program:
         return [one.text for one in self.model.steps]
 
     def inputs_for(self, rows: int, seed: int) -> tuple[Tensor, ...]:
-        """Other inputs, with `rows` rows."""
+        """Returns other inputs, which have `rows` rows."""
         generator = torch.Generator().manual_seed(seed)
         return tuple(torch.randn(rows, *x.shape[1:], generator=generator) for x in self.inputs)
 
@@ -197,7 +197,7 @@ def _attempt(
             return None, []
         module = made.eval() if isinstance(made, nn.Module) else Function(made)
         with torch.no_grad():
-            # On copies first: what raises or gives unusable values must not have written into an operand.
+            # First on copies, because an instruction that raises or gives unusable values must not write to an operand.
             results = results_of(copy.deepcopy(module)(*(x.clone() for x in operands)))
             if not all(_is_usable(x, most_elements) for x in results):
                 return None, []

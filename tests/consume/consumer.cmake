@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the three projects here share: applications, and checks that using the library changes nothing of the project's own.
+# Functions that the three projects here share: applications, and checks that the library changes no settings of the project.
 enable_testing()
-# ccache does not have them, because the path of a precompiled header is part of their hash.
+# ccache never has these object files, because the path of a precompiled header is part of their hash.
 option(CONSUMER_EVERY_KERNEL "Applications that link libraries of kernels, which compiles all kernels again" ON)
 set(CONSUMER_FOLDER "${CMAKE_CURRENT_LIST_DIR}")
 set(CONSUMER_PROGRAM "${CONSUMER_FOLDER}/../data/corpus/add/model.pte")
@@ -32,7 +32,7 @@ function(consumer_check_settings before)
   foreach(target executorch executorch::kernels executorch::backends executorch::extensions extension_module portable_ops_lib)
     get_target_property(options ${target} INTERFACE_COMPILE_OPTIONS)
     if(options)
-      message(FATAL_ERROR "${target} compiles what links it with ${options}.")
+      message(FATAL_ERROR "Targets that link ${target} are compiled with ${options}.")
     endif()
   endforeach()
 endfunction()

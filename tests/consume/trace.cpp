@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An application that sees what its program does: needs a runtime that is compiled with EXECUTORCH_ENABLE_EVENT_TRACER.
+// An application that traces its program. It needs a runtime that is compiled with EXECUTORCH_ENABLE_EVENT_TRACER.
 #include <cstdint>
 #include <cstdio>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every program of the original in tests/data/corpus gives through Module what PyTorch eager gave.
+// Module runs every program of the original in tests/data/corpus with the results of PyTorch's eager mode.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -32,7 +32,7 @@ using executorch::runtime::get_backend_class;
 
 namespace {
 
-// Programs of backends that a build may be without.
+// Programs of backends that a build may lack.
 bool lacks_backend(const std::string& program) {
   return program.find("xnn") != std::string::npos && get_backend_class("XnnpackBackend") == nullptr;
 }
@@ -62,8 +62,8 @@ double read_float(ScalarType dtype, const uint8_t* bytes) {
   }
 }
 
-/// Relative to the value, or to the largest one of the tensor below 1: what one rounding in a sum of a few hundred
-/// terms costs. 0: the bytes must be equal.
+/// The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values. 0 for
+/// other dtypes, whose bytes must be equal.
 double tolerance(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Half:
@@ -77,7 +77,7 @@ double tolerance(ScalarType dtype) {
   }
 }
 
-/// Eager quantises the activations of this one all together, the backend each row by itself.
+/// Eager quantises the activations of this program with one scale, the backend each row separately.
 constexpr const char kQuantizedByRow[] = "q8_dynamic_linear_xnn";
 
 void check_tensor(const Tensor& found, const Value& expected, const std::string& program) {
@@ -188,7 +188,7 @@ TEST(CorpusListTest, HasProgramsWithAndWithoutDelegates) {
   EXPECT_GE(static_cast<ptrdiff_t>(names.size()) - delegated, 44);
 }
 
-// Programs of a backend that was built would otherwise count as run although none was.
+// Without this check, programs of a built backend would count as run even if none was.
 TEST(CorpusListTest, HasTheBackendsItWasBuiltWith) {
   std::istringstream ids(CORPUS_BACKENDS);
   for (std::string id; std::getline(ids, id, ',');) {

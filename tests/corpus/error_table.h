@@ -8,7 +8,7 @@
 
 #include "manifest.h"
 
-// tests/data/errors.json: mistakes, and what every language says of them.
+// tests/data/errors.json: mistakes, and the error that every language reports for each.
 namespace corpus {
 
 struct Mistake {

@@ -43,7 +43,7 @@ std::vector<std::string> program_names();
 /// Reads the manifest of a program and the tensors that it names. Throws std::runtime_error that names the file.
 Manifest read_manifest(const std::string& name);
 
-/// The position in a dense tensor of that dim order of the element that is at `index` in contiguous order.
+/// Returns where a dense tensor of this dim order has the element that is at `index` in contiguous order.
 size_t position(size_t index, const std::vector<int32_t>& sizes, const std::vector<uint8_t>& dim_order);
 
 }  // namespace corpus

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes language_model.pte: random weights, a letter a token, and a chat template; a context of 64 tokens.
+"""Writes language_model.pte: random weights, one token per letter, a chat template and a context of 64 tokens.
 
-It prints how eager mode continues the prompt of the tests (c_api_llm_test.cpp), and how far the likeliest token is
-before the next one.
+It prints how eager mode continues the prompt of the tests (c_api_llm_test.cpp), and the least difference between the
+logits of the likeliest token and of the second one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROMPT, COUNT = "Once upon a time", 20
 
 
 def settings_of(params: dict[str, int], *settings: str) -> list[str]:
-    """Settings for a model of these sizes and its tokenizer, for which a letter is a token."""
+    """Settings for a model of these sizes and for its tokenizer, which has one token per letter."""
     folder = Path(tempfile.mkdtemp())
     (folder / "params.json").write_text(json.dumps(params))
     tokenizer = {

@@ -3,9 +3,9 @@
 """Writes programs that the format allows and no exporter makes.
 
 list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each kind; an exporter takes lists apart.
-endless.pte: corpus/counter, which begins anew at its end and never comes to one.
-in_place.pte: corpus/no_planned_io, which uses its input where it lies, and gives it as its first output, too.
-dynamic_sizes/model.pte: x + y of the sizes (n, 3), n from 3 to 8. It says so, which programs of the corpus do not.
+endless.pte: corpus/counter, with a last instruction that jumps to the first one, so that it never ends.
+in_place.pte: corpus/no_planned_io, which uses its input in place, and also returns it as its first output.
+dynamic_sizes/model.pte: x + y of the sizes (n, 3), n from 3 to 8. Programs of the corpus do not have such bounds.
 two_outputs.pte: x + 1 and 2 x of the sizes (2, 3), both without planned memory.
 shared_state.pte: the methods `add` and `mul` of one count, which starts at 1; each returns the new count.
 """

@@ -23,7 +23,7 @@ PROGRAMS = ROOT / "build" / "documents-programs"
 
 
 def with_ccache() -> dict[str, str]:
-    """Returns an environment in which CMake compiles with ccache, if it is installed. Users decide this themselves."""
+    """Returns an environment in which CMake compiles with ccache, if it is installed. The pages leave this to users."""
     languages = ("C", "CXX") if shutil.which("ccache") else ()
     return {**os.environ, **{f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in languages}}
 

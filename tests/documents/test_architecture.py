@@ -201,7 +201,7 @@ def test_a_program_has_out_variants_only() -> None:
 
 
 def test_an_algorithm_of_the_user_plans_the_memory() -> None:
-    """ARC-09: it is called, and what it says is in the program."""
+    """ARC-09: the algorithm is called, and the program has the sizes that it planned."""
     calls = []
 
     def without_reuse(*arguments, **options):
@@ -304,7 +304,7 @@ def test_no_other_format_on_the_way() -> None:
 
 
 def test_nothing_uses_torchscript() -> None:
-    """ARC-18: no call of torch.jit in the package, and no library of PyTorch in what the runtime links."""
+    """ARC-18: no call of torch.jit in the package, and the runtime links no library of PyTorch."""
     users = [
         str(path.relative_to(ROOT))
         for path in (ROOT / "python" / "sdk").rglob("*.py")

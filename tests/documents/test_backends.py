@@ -71,7 +71,7 @@ def test_a_backend_has_its_folders(name: str) -> None:
 def test_a_backend_is_built_by_its_option_alone(path: Path) -> None:
     """DINT-03: off by default, and nothing else adds the folder."""
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    # A documented name of the original may have the family in it, what it builds, or the name of the target.
+    # A documented name of the original may contain the family, the part that it builds, or the name of the target.
     family, name = path.parent.parent.name.upper(), path.parent.name.upper()
     target = manifest["target"].removesuffix("_backend").upper()
     assert re.fullmatch(f"EXECUTORCH_BUILD_({family}_)?({name}|{target})(_DELEGATE)?", manifest["option"])
@@ -96,8 +96,8 @@ def test_nothing_but_the_backend_includes_what_it_links(name: str) -> None:
 
 
 def test_the_package_needs_no_backends_dependencies() -> None:
-    """DINT-06, DINT-09, DINT-10, DINT-12: what backends and tests need is in extras, with exact versions for backends,
-    and in the backend's own list."""
+    """DINT-06, DINT-09, DINT-10, DINT-12: the packages that backends and tests need are in extras, with exact versions
+    for backends, and in the backend's own list."""
     always = {package(requirement) for requirement in PROJECT["dependencies"]}
     assert always == {"numpy"}
     extras = PROJECT["optional-dependencies"]
@@ -162,7 +162,7 @@ def test_a_page_answers_what_the_overview_of_a_backend_has_to(name: str) -> None
 
 
 def test_the_page_on_quantising_answers_for_each_scheme() -> None:
-    """TPL-03: weights, activations, bits and granularity; the steps and code; what is limited to some operators.
+    """TPL-03: weights, activations, bits and granularity; the steps and code; the limits to some operators.
     QNT-13: static, dynamic, after training and aware of it."""
     text = (ROOT / "docs" / "quantization.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| `int", line)]

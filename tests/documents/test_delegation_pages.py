@@ -97,7 +97,7 @@ def partitioner_for(backend, *targets):
 
 
 def test_one_backend_after_the_other():
-    """DEL-16, DEL-18: what the first call takes, the second one cannot; the order changes the result."""
+    """DEL-16, DEL-18: the second call cannot take nodes that the first one took; the order changes the result."""
     backend_1_partitioner = partitioner_for("Backend1", edge.add.Tensor, edge.sub.Tensor)
     backend_2_partitioner = partitioner_for("Backend2", edge.add.Tensor, edge.mul.Tensor)
     exported_program = to_edge(export(Model(), ARGS)).exported_program()
@@ -167,7 +167,7 @@ class Net(torch.nn.Module):
 
 
 def test_the_graph_with_its_delegates():
-    """DD-06, DD-08, DD-09, DD-11: one `lowered graph()` a delegate, with its edge operators and its weights."""
+    """DD-06, DD-08, DD-09, DD-11: one `lowered graph()` for each delegate, with its edge operators and its weights."""
     program = to_backend(to_edge(export(Net(), (torch.ones(1, 6),))).exported_program(), AddAttributePartitionerDemo())
     text = format_delegated_graph(program.graph_module)
     assert text.startswith("graph():\n")
@@ -192,7 +192,7 @@ def test_the_graph_that_runs_with_its_delegates():
 
 
 def test_a_delegate_without_backend():
-    """LOW-01: a backend that nobody has imported is an error that says how to find it."""
+    """LOW-01: for a backend that was not imported, the error says what to import."""
     with pytest.raises(NotImplementedError, match=r"Backend Nowhere was not found.*import the module that defines it"):
         to_backend("Nowhere", to_edge(export(Model(), ARGS)).exported_program(), [])
 

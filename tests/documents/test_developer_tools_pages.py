@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from coverage_page import ROOT
 
-# The original's page, ours, and what must be on it.
+# The original's page, ours, and words that must be on it.
 PAGES = {
     "bundled-io": ("bundled_programs.md", ["BundledProgram(", "MethodTestSuite", "verify"]),
     "etrecord": ("inspector.md", ["generate_etrecord=True", "get_etrecord()"]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every code block of every page runs, in the page's order, in a folder of the page's own.
+"""Every code block of every page runs, in the page's order, in a separate folder for each page.
 
 The gate runs the front page, the pages that changed and a share of the others: see conftest.py.
 """

@@ -155,7 +155,7 @@ def test_lowered_backend_module():
 
 
 def test_partitioners_in_order():
-    """EDGE-08: what the first partitioner does not take is offered to the next."""
+    """EDGE-08: nodes that the first partitioner does not take are offered to the next."""
 
     class Model(torch.nn.Module):
         def forward(self, x, y):

@@ -150,7 +150,7 @@ def program_of(part: str) -> Path:
 
 
 def test_faq07_log_messages_of_an_override() -> None:
-    """The program defines et_pal_emit_log_message, and exits with 0 if it received the message; nobody prints it."""
+    """The program defines et_pal_emit_log_message, and exits with 0 if it received the message; nothing prints it."""
     assert run([program_of("et_pal_emit_log_message")]) == ""
 
 

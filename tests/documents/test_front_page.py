@@ -127,7 +127,7 @@ def section(title: str) -> str:
 
 
 def figures(pattern: str, text: str) -> tuple[str, ...]:
-    """The groups of the only place where `pattern` is found; a space stands for any white space."""
+    """The groups of the only place where `pattern` is found; a space matches any white space."""
     found = re.findall(pattern.replace(" ", r"\s+"), text)
     assert len(found) == 1, (pattern, found)
     return found[0] if isinstance(found[0], tuple) else (found[0],)

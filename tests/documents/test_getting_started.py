@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/getting_started.md: what its commands and programs give."""
+"""docs/getting_started.md: the output of its commands and programs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/README.md: the order of its sections, and the pages that take the place of the original's; docs/platforms.md and
-docs/project/ecosystem.md: what they list is complete, and what they name exists."""
+"""docs/README.md: the order of its sections, and the pages that replace the original's; docs/platforms.md and
+docs/project/ecosystem.md: their lists are complete, and the things that they name exist."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_docs11_examples() -> None:
 
 
 def test_every_original_page_has_an_answer() -> None:
-    """A page that takes its place, or `none` and the page that says what is missing."""
+    """A page that replaces it, or `none` and the page that says what is missing."""
     assert len(COUNTERPARTS) > 110
     check(*COUNTERPARTS)
     assert all("coverage.md" in cell for cell in COUNTERPARTS.values() if cell.startswith("none"))
@@ -222,7 +222,7 @@ def test_every_point_of_the_ecosystem_has_a_state() -> None:
         assert len(shown) > 3, number
         if state == "yes":
             assert "`" in shown or LINK.search(shown), number
-    # The list above the tables: how many there are of each, and what each of the others needs.
+    # The list above the tables: how many rows have each state, and what the incomplete ones need.
     states = [state for *_, state, _ in rows]
     counts = f"{states.count('yes')} hold, {states.count('partly')} hold in part, {states.count('no')} not at all"
     assert counts in ECOSYSTEM
@@ -232,7 +232,7 @@ def test_every_point_of_the_ecosystem_has_a_state() -> None:
 
 
 def test_eco01_projects_around_the_original() -> None:
-    """ECO-01: what of each works here. ECO-08: the success stories are the original's."""
+    """ECO-01: the page says which part of each project works here. ECO-08: the success stories are the original's."""
     text = section(ECOSYSTEM, "Projects around ExecuTorch")
     for name in (
         *("Hugging Face Transformers", "React Native ExecuTorch", "torchao", "Unsloth", "Ultralytics"),

@@ -35,7 +35,7 @@ def test_the_core_has_many_sources() -> None:
 
 
 def test_pcpp06_integers_of_the_core() -> None:
-    """PCPP-06: none whose width differs between machines, but `int` and `unsigned` for small numbers."""
+    """PCPP-06: no types whose width differs between machines, except `int` and `unsigned` for small numbers."""
     assert found(r"\b(?:short|long|ushort|ulong|uint)\b|\b(?:signed|unsigned)\s+(?:char|int)\b") == []
     # Results of snprintf() are int.
     counts = found(r"^\s*(?:const )?(?:int|unsigned) (?:num|count|size|length|offset|bytes|index)\w* = [^;]*;")

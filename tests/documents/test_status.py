@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/status.yaml: what is wrong in it is named, with the entry, the field and the remedy."""
+"""docs/status.yaml: each kind of error is reported with the entry, the field and the remedy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Change = Callable[[dict[str, Any]], Any]
 
 
 def changed(tmp_path: Path, change: Change) -> Path:
-    """A copy of what the check reads, in which the status is changed."""
+    """A copy of the files that the check reads, with another status."""
     data = yaml.safe_load((ROOT / status.FILE).read_text(encoding="utf-8"))
     change(data)
     for name in ROOT.iterdir():

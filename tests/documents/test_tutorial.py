@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tutorial "Exporting to ExecuTorch": its snippets, in order, with the output that it shows.
 
-Its text is for older versions of PyTorch. Where these differ, the snippet is what runs today: `torch.export.export`
-for `export_for_training`, and `torchao` for `torch.ao.quantization`.
+The tutorial is for older versions of PyTorch. Where these differ, the test has code that runs today:
+`torch.export.export` for `export_for_training`, and `torchao` for `torch.ao.quantization`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ConvertReluToSigmoid(ExportPass):
 
 
 def code(program: ExportedProgram) -> list[str]:
-    """The lines of a printed program that compute something, without the notes of what is freed."""
+    """The lines of a printed program that compute something, without the notes on freed values."""
     lines = [line.strip().split(";")[0] for line in str(program).splitlines()]
     lines = [line for line in lines if not line.startswith("#")]
     return [line for line in lines if (" = " in line and "torch.nn.Module" not in line) or line.startswith("return ")]

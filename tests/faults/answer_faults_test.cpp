@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever allocation fails while a grammar is compiled or the calls of an answer are read: it is an error, nothing
-// leaks, no exception leaves the library, and the same engine does its work afterwards.
+// Each allocation in turn fails while a grammar is compiled or the calls of an answer are read: the result is an error,
+// nothing leaks, no exception leaves the library, and the same engine works afterwards.
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +49,7 @@ TEST(AnswerFaultsTest, AnyAllocationOfAGrammarFails) {
       EXPECT_TRUE(error == Error::Ok || error == Error::MemoryAllocationFailed || error == Error::InvalidArgument)
           << text << ", allocation " << n << ": " << executorch::runtime::error_name(error);
       if (error == Error::Ok) {
-        break;  // it is kept
+        break;  // the engine keeps the compiled grammar
       }
     }
     EXPECT_GT(n, 10u) << text;

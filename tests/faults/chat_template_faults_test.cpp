@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever allocation fails while a chat template is parsed or renders: it is an error, nothing leaks, no exception
-// leaves the library, and the same template gives the right text afterwards.
+// Each allocation in turn fails while a chat template is parsed or renders: the result is an error, nothing leaks, no
+// exception leaves the library, and the same template gives the right text afterwards.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -28,10 +28,10 @@ using executorch::runtime::MemoryAllocator;
 using executorch::runtime::Result;
 using executorch::runtime::Span;
 
-/// Longer than any string keeps inside itself.
+/// A length that every std::string allocates memory for.
 constexpr size_t kLong = 100;
 
-/// Has memory of the heap before and after load().
+/// Allocates heap memory before and after load().
 struct FakeDelegate {
   FakeDelegate() : before(kLong, 'a') {}
   Error load(Error error) {
@@ -85,7 +85,7 @@ TEST_F(DelegateFaultsTest, AnArenaWithoutMemoryIsAnError) {
   EXPECT_EQ(made.error(), Error::MemoryAllocationFailed);
 }
 
-/// Memory that runs out is not a backend that is missing.
+/// Exhausted memory is not reported as a missing backend.
 TEST_F(DelegateFaultsTest, AvailabilityOfEveryBackendThatIsLinked) {
   using executorch::extension::internal::is_found;
   EXPECT_TRUE(is_found([] { return Error::Ok; }));

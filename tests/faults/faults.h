@@ -4,26 +4,26 @@
 #include <cstddef>
 
 /// Makes one allocation or one read of the process fail. The linker redirects malloc and its kind, pread and mmap to
-/// faults.cpp (--wrap), which also replaces the operators new and delete; allocators and loaders of a test ask due().
-/// Only the thread that armed a fault meets it.
+/// faults.cpp (--wrap), which also replaces the operators new and delete; allocators and loaders of a test call due().
+/// Only operations of the thread that armed the fault fail.
 namespace faults {
 
 enum class Kind {
   kAllocation,  ///< gives null, or std::bad_alloc from a throwing operator new
   kRead,        ///< fails
-  kShortRead,   ///< gives fewer bytes than asked for
+  kShortRead,   ///< returns fewer bytes than requested
 };
 
-/// From now on operation number `n` of that kind, from 0, fails; only that one.
+/// Makes one of the operations of that kind fail that follow this call: number `n`, counted from 0.
 void arm(Kind kind, size_t n);
 
-/// Back to normal. Whether the operation came and failed.
+/// Lets all operations succeed again. Returns whether the operation occurred and failed.
 bool disarm();
 
-/// Counts an operation of that kind. Whether it has to fail.
+/// Counts an operation of that kind. Returns whether it has to fail.
 bool due(Kind kind);
 
-/// Blocks of the heap that this process has taken and not given back, as far as faults.cpp sees it.
+/// Heap blocks that this process has allocated and not freed, as far as faults.cpp sees them.
 long live_blocks();
 
 }  // namespace faults

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever allocation or read fails while Module loads and runs a program: it is an error, nothing leaks, and the same
-// Module gives the right results afterwards.
+// Each allocation or read in turn fails while Module loads and runs a program: the result is an error, nothing leaks,
+// and the same Module gives the right results afterwards.
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,7 +56,7 @@ TEST_P(ModuleFaultsTest, AnyOneOperationFails) {
       }
       const auto again = module->execute(call.method, inputs.evalues());
       ASSERT_TRUE(again.ok()) << "after operation " << n << " failed";
-      if (met) {  // otherwise it is the second call, of a program that may have state
+      if (met) {  // otherwise this is the second call, whose results the program's state may change
         EXPECT_EQ(faults::snapshot(*again), expected) << "after operation " << n << " failed";
       }
     }
@@ -98,7 +98,7 @@ TEST(ModuleFaultsTest, SeveralDataFiles) {
       faults::arm(Kind::kAllocation, n);
       const Error error = module.load();
       met = faults::disarm();
-      // Two files with the same keys are refused, unless memory was gone before that was seen.
+      // Two files with the same keys are refused, unless an allocation failed first.
       EXPECT_EQ(error, met ? Error::MemoryAllocationFailed : Error::InvalidArgument);
     }
     ASSERT_EQ(faults::live_blocks(), before) << n;

@@ -35,7 +35,7 @@ using faults::Kind;
 
 namespace {
 
-/// A file in memory. Each load gives a separate block with nothing behind it, so that reading past its end is detected.
+/// A file in memory. Each load gives a separate heap block, so that sanitizers detect reading past its end.
 class BlockLoader final : public DataLoader {
  public:
   explicit BlockLoader(const std::string& path) {
@@ -82,7 +82,7 @@ class BlockLoader final : public DataLoader {
   std::string bytes_;
 };
 
-/// Memory of the application that may be at its end.
+/// Memory of the application, which may be exhausted.
 class FullAllocator final : public MemoryAllocator {
  public:
   FullAllocator(uint32_t size, uint8_t* base) : MemoryAllocator(size, base) {}
@@ -144,7 +144,7 @@ class ProgramFaultsTest : public ::testing::TestWithParam<Case> {
       planned[i] = Span<uint8_t>(start(planned_pool_) + used, size);
       used += (size + 63) / 64 * 64;
     }
-    // The state of a program that gives it no initial value is what the memory holds.
+    // State without an initial value in the program begins with the content of the memory.
     std::memset(planned_pool_.data(), 0, used);
     HierarchicalAllocator planned_memory(Span<Span<uint8_t>>(planned, num_planned));
     FullAllocator method_allocator(kPoolBytes, start(method_pool_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever allocation fails while a folder is searched for a vendor's library: an exception that the delegate's
-// skeleton reports, never the end of the process.
+// Each allocation in turn fails while a folder is searched for a vendor's library: the result is an exception that the
+// delegate's skeleton reports, and the process does not end.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tokenizers whose n-th allocation fails, for every n: an error, never an exception, and nothing is lost.
+// Tokenizers whose n-th allocation fails, for every n: an error, never an exception, and nothing leaks.
 #include <pytorch/tokenizers/hf_tokenizer.h>
 #include <pytorch/tokenizers/llama2c_tokenizer.h>
 #include <pytorch/tokenizers/sentencepiece.h>
@@ -20,8 +20,8 @@ namespace {
 
 using tokenizers::Error;
 
-/// Calls `body`, which returns whether it has succeeded, with the n-th allocation failing, until none is left. What it
-/// makes is gone when it returns.
+/// Calls `body`, which returns whether it has succeeded, with the n-th allocation failing, for every n that it reaches.
+/// `body` has to free everything before it returns.
 void fail_every_allocation(const char* what, const std::function<bool()>& body) {
   ASSERT_TRUE(body()) << what << ": " << tokenizers::last_error_message();
   bool failed = true;

@@ -77,10 +77,10 @@ class Writer {
   }
 
  private:
-  /// Whether something hostile is due.
+  /// Whether the next value is to be hostile.
   bool odd() { return rate_ > 0 && choices_.once_in(rate_); }
 
-  /// Mostly `usual`.
+  /// Returns `usual` most of the time.
   int64_t number(int64_t usual) {
     if (!odd()) {
       return usual;
@@ -185,7 +185,7 @@ class Writer {
         const Op& op = kOps[choices_.below(sizeof(kOps) / sizeof(kOps[0]))];
         std::vector<int32_t> arguments;
         for (const char* kind = op.arguments; *kind != '\0'; ++kind) {
-          // The last two are the output, twice; it has planned memory.
+          // The last two arguments are the output, given twice; it has planned memory.
           const bool is_output = *kind == 't' && (kind[1] == '\0' || (kind[1] == 't' && kind[2] == '\0'));
           const bool again = is_output && kind[1] == '\0' && arguments.size() > 1;
           arguments.push_back(again && !odd() ? arguments.back() : index(is_output ? 'o' : *kind));
@@ -238,10 +238,10 @@ class Writer {
 
   Choices choices_;
   ProgramBuilder builder_;
-  /// Of each value.
+  /// The kind of each value.
   std::vector<char> kinds_;
   size_t used_ = 0;
-  /// One in how many numbers is hostile; 0: none.
+  /// One number of this many is hostile; 0: no number is.
   size_t rate_ = 0;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace format = bundled_program_flatbuffer;
 
-/// Several cases may share their values: not every one is read.
+/// Several cases may share their values, so not every value is read.
 constexpr size_t kMaxReadValues = 1 << 12;
 
 void read_values(const flatbuffers::Vector<flatbuffers::Offset<format::Value>>* values, size_t* budget) {

@@ -55,7 +55,7 @@ struct Slots {
     }
   }
   T* pick(Choices& choices) { return at[choices.below(4)]; }
-  /// A place for a new object; what was there is freed.
+  /// A slot for a new object, whose previous object is freed.
   T** place(Choices& choices) {
     T*& slot = at[choices.below(4)];
     Free(slot);
@@ -64,7 +64,7 @@ struct Slots {
   }
 };
 
-/// Memory given to the library and not yet back.
+/// The number of buffers that the library has received and not yet released.
 size_t outstanding = 0;
 
 void give_back(void* data, void* context) {
@@ -145,7 +145,7 @@ class Caller {
     }
   }
 
-  // Places come before what is picked: making one frees what was there.
+  // Call place() before pick(), because place() frees the object in the slot.
   et_status share(et_error** error) {
     et_module** const out = modules_.place(choices_);
     return et_module_share(modules_.pick(choices_), out, error);
@@ -247,7 +247,7 @@ class Caller {
     if (small && choices_.below(2) == 0) {
       return et_tensor_create(dtype, sizes, rank, out, error);
     }
-    // What is too large to make is given with memory that is too small.
+    // Tensors that are too large to allocate get memory that is too small.
     auto* const buffer = new ExactBuffer(choices_.below(8) == 0 ? bytes / 2 : bytes);
     ++outstanding;
     uint8_t order[20];
@@ -313,7 +313,7 @@ class Caller {
     for (size_t i = 0; i < count; ++i) {
       et_value_info info = {};
       inputs[i] = any_value();
-      // Mostly what fits, so that most runs run.
+      // Mostly valid inputs, so that most runs succeed.
       if (choices_.below(8) != 0 && et_method_meta_input(meta, i, &info, nullptr) == ET_STATUS_OK) {
         inputs[i].tag = info.tag != ET_TAG_NONE ? info.tag : et_tag{ET_TAG_INT};
         if (info.tag == ET_TAG_TENSOR && info.nbytes <= kMaxTensorBytes) {
@@ -333,7 +333,7 @@ class Caller {
     }
     const et_status status =
         et_module_execute_cancellable(module, method, inputs.data(), inputs.size(), cancellation, out, error);
-    require(status != ET_STATUS_CANCELLED || cancelled, "only what was cancelled says so");
+    require(status != ET_STATUS_CANCELLED || cancelled, "only cancelled runs return Cancelled");
     et_cancellation_free(cancellation);
     runs_ += status == ET_STATUS_OK;
     for (et_tensor* const tensor : made) {
@@ -353,7 +353,7 @@ class Caller {
                                   : et_method_meta_output(meta, index, &info, error);
   }
 
-  /// Reads all that the results show.
+  /// Reads everything that the results refer to.
   void read_results() {
     for (const et_result* const result : results_.at) {
       for (size_t i = 0; i < et_result_size(result); ++i) {
@@ -369,7 +369,7 @@ class Caller {
 
   Choices choices_;
   size_t runs_ = 0;
-  // The order in which they are freed is the reverse; any order must do.
+  // They are freed in the reverse order; any order must work.
   Slots<et_result, et_result_free> results_;
   Slots<et_module, et_module_free> modules_;
   Slots<et_tensor, et_tensor_free> tensors_;
@@ -385,7 +385,7 @@ size_t run_c_api(const uint8_t* data, size_t size) {
     runs = caller.run();
   }
   if (outstanding != 0) {
-    std::fprintf(stderr, "%zu buffers were not given back\n", outstanding);
+    std::fprintf(stderr, "%zu buffers were not released\n", outstanding);
     std::abort();
   }
   return runs;

@@ -8,7 +8,7 @@ namespace executorch {
 namespace fuzz {
 
 /// Takes bytes for a series of calls of the C interface: which function, on which of a few objects (some NULL), with
-/// which sizes and numbers. Whatever they are, this must return, and all memory must have been given back then.
+/// which sizes and numbers. For any bytes, this must return, and all memory must be released by then.
 /// @return Number of runs that succeeded.
 size_t run_c_api(const uint8_t* data, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the drivers of delegates' payloads give to a delegate.
+// The arguments that drivers of delegates' payloads pass to a delegate.
 #pragma once
 
 #include <algorithm>

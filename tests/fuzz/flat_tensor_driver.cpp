@@ -18,7 +18,7 @@ using executorch::extension::FlatTensorDataMap;
 
 namespace {
 
-/// A segment may be named by many keys: not every one is copied.
+/// Many keys may name one segment, so not every value is copied.
 constexpr size_t kMaxCopiedBytes = 1 << 16;
 
 constexpr const char* kAbsentKey = "no such key";
@@ -32,7 +32,7 @@ bool read_key(const FlatTensorDataMap& map, const char* key) {
   const auto layout = map.get_tensor_layout(key);
   const size_t bytes = layout.ok() ? layout->nbytes() : data->size();
   if (bytes > data->size()) {
-    std::abort();  // What verification is for.
+    std::abort();  // Verification has to refuse such files.
   }
   if (bytes > kMaxCopiedBytes) {
     return true;
@@ -56,7 +56,7 @@ Outcome run_flat_tensor(const uint8_t* data, size_t size) {
   bool has_absent = false;
   for (uint32_t i = 0; count.ok() && i < *count; ++i) {
     const auto key = map->get_key(i);
-    // The fuzzer sees what keys are compared with, and makes files that have this one.
+    // libFuzzer traces string comparisons, so it also makes files that have this key.
     has_absent |= key.ok() && std::strcmp(*key, kAbsentKey) == 0;
     all = all && key.ok() && read_key(*map, *key);
   }

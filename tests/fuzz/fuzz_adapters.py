@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: fuzz_adapters.py SECONDS FOLDER [SEED]: makes files of hostile LoRA adapters for so long.
+"""Usage: fuzz_adapters.py SECONDS FOLDER [SEED]: makes files of hostile LoRA adapters.
 
-Those that find something stay in FOLDER, with their program, as `adapter_mutations.joined()` packs them. It fails if
+Files that find a fault stay in FOLDER, with their program, as `adapter_mutations.joined()` packs them. It fails if
 one took more than 20 seconds of CPU, more than 256 MiB of memory or 512 KiB of stack, raised an exception that is not
-documented, or ran something.
+documented, or executed a command.
 """
 
 from __future__ import annotations

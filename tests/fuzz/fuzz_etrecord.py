@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: fuzz_etrecord.py SECONDS FOLDER [SEED]: reads hostile ETRecords for so long.
+"""Usage: fuzz_etrecord.py SECONDS FOLDER [SEED]: reads hostile ETRecords.
 
-Those that find something stay in FOLDER. It prints how many files were read and what they were, and fails if one took
+Files that find a fault stay in FOLDER. It prints how many files were read and what they were, and fails if one took
 more than 20 seconds of CPU, more than 256 MiB of memory or 512 KiB of stack, raised an exception that is not
-documented, or ran something.
+documented, or executed a command.
 """
 
 from __future__ import annotations

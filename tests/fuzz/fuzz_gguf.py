@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: fuzz_gguf.py SECONDS FOLDER [SEED]: reads hostile GGUF files for so long.
+"""Usage: fuzz_gguf.py SECONDS FOLDER [SEED]: reads hostile GGUF files.
 
-Those that find something stay in FOLDER. It prints how many files were read and what they were, and fails if one took
+Files that find a fault stay in FOLDER. It prints how many files were read and what they were, and fails if one took
 more than 20 seconds of CPU, more than 256 MiB of memory or 512 KiB of stack, or raised an exception that is not
 documented.
 """

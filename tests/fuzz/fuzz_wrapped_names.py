@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: fuzz_wrapped_names.py SECONDS FOLDER [SEED]: writes wrappers of programs with hostile names for so long.
+"""Usage: fuzz_wrapped_names.py SECONDS FOLDER [SEED]: writes wrappers of programs with hostile names.
 
-The names are those of methods, inputs, the program's file and its data file. Lists of them that find something stay in
+The names are those of methods, inputs, the program's file and its data file. Lists of names that find a fault stay in
 FOLDER. It prints how many lists there were, and fails if one took more than 20 seconds of CPU, more than 256 MiB of
 memory or 512 KiB of stack, or if a wrapper in Kotlin, Swift or C++ declares anything else than one of plain names.
 """

@@ -7,7 +7,7 @@
 namespace executorch {
 namespace fuzz {
 
-/// Looks for the headers of a `.pte` and of a `.ptd` in `size` bytes. What is found must not contradict itself.
+/// Looks for the headers of a `.pte` and of a `.ptd` in `size` bytes. Their fields must be consistent.
 void run_headers(const uint8_t* data, size_t size);
 
 }  // namespace fuzz

@@ -69,7 +69,7 @@ Outcome prepare(const uint8_t* data, size_t size) {
     return Outcome::Loaded;
   }
   require(!prepared->images.empty(), "no pictures");
-  require(count_of(prepared->text, made->token()) > 0, "a text without a place for a picture");
+  require(count_of(prepared->text, made->token()) > 0, "a text without a placeholder for a picture");
   for (const Image& each : prepared->images) {
     require(each.width() == prepared->images[0].width() && each.height() == prepared->images[0].height() &&
                 each.channels() == image.channels(),

@@ -9,9 +9,9 @@
 namespace executorch {
 namespace fuzz {
 
-/// Three bytes for the size and the channels of a picture, then what a program's method `get_image_processor` returns:
-/// Executed if it makes something of the picture. Aborts if the pictures that it makes have different sizes, if the
-/// text lacks a place for one of them, or as run_in_small_process() does.
+/// Treats three bytes as the size and the channels of a picture, the others as the result of a program's method
+/// `get_image_processor`. Executed if the picture can be converted. Aborts if the resulting pictures have different
+/// sizes, if the text has no placeholder for them, or as run_in_small_process() does.
 Outcome run_image(const uint8_t* data, size_t size);
 
 }  // namespace fuzz

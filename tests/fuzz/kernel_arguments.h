@@ -19,7 +19,7 @@
 namespace executorch {
 namespace fuzz {
 
-/// As the number of outputs: the kernel returns the whole last argument, a list.
+/// A number of outputs with this meaning: the kernel returns the whole last argument, a list.
 constexpr size_t kReturnsList = 100;
 /// The most elements of a tensor.
 constexpr size_t kMaxElements = 1024;

@@ -42,7 +42,7 @@ struct Argument {
 struct Signature {
   const Kernel* kernel;
   std::vector<Argument> arguments;
-  /// Tensors that the program names after the arguments as what is returned: the last arguments, or kReturnsList.
+  /// How many values the program lists after the arguments as results: the last arguments, or kReturnsList.
   size_t outputs = 0;
 };
 
@@ -63,7 +63,7 @@ bool tag_of(const char* name, Tag* tag) {
   return false;
 }
 
-/// Asks a kernel what it takes: its complaints name one argument after the other.
+/// Reads the arguments of a kernel from its error messages, which name one argument after the other.
 bool learn(const Kernel& kernel, Signature* signature) {
   signature->kernel = &kernel;
   const uint8_t nothing = 0;
@@ -75,7 +75,7 @@ bool learn(const Kernel& kernel, Signature* signature) {
       stack.push_back(arguments.make(argument.tag));
     }
     EValue wrong;
-    wrong.tag = static_cast<Tag>(127);  // the type of no argument
+    wrong.tag = static_cast<Tag>(127);  // a type that no argument has
     size_t count = 0, position = 0;
     char tag[32] = {};
     last_message.clear();

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Usage: language_model_seeds.py tokenizers|templates FOLDER: writes small valid inputs of those fuzz targets.
 
-A tokenizer is a byte that chooses the format, the file, a zero byte and a text; a template has variables as JSON behind
-its zero byte. Needs nothing but Python.
+A tokenizer is a byte that chooses the format, the file, a zero byte and a text; a template has variables as JSON after
+its zero byte. Needs only Python.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 namespace executorch {
 namespace fuzz {
 
-// Inserting a byte breaks every offset behind it, and the verifier of flatbuffers then refuses the file before
+// Inserting a byte breaks every offset after it, and the verifier of flatbuffers then refuses the file before
 // anything of ours has run. So most mutations change numbers in place: an aligned 1, 2, 4 or 8-byte field.
 size_t mutate_in_place(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   std::minstd_rand random(seed);

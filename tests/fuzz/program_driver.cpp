@@ -42,7 +42,7 @@ constexpr int64_t kMaxPlannedBytes = 1 << 20;
 constexpr size_t kMaxTensorBytes = 1 << 20;
 constexpr size_t kMaxSteps = 2048;
 constexpr size_t kMaxMethods = 8;
-/// Executing twice finds what one execution leaves behind for the next.
+/// A second execution shows whether the first one changed any state.
 constexpr int kExecutions = 2;
 
 /// Sets all elements to 1 if they are integers, to a number between 0 and 2 if not.
@@ -99,7 +99,7 @@ bool set_inputs(Method& method, const MethodMeta& meta, bool ones, std::vector<s
     } else if (*tag == Tag::None) {
       value = EValue(int64_t{ones ? 1 : 2});
     } else {
-      // Scalars that are built in accept their own value only.
+      // Constant scalar inputs accept their own value only.
       value = method.get_input(i);
     }
     if (method.set_input(value, i) != Error::Ok) {
@@ -182,7 +182,7 @@ bool run_method(const Program& program, const char* name) {
   }
   bool executed = false;
   for (int i = 0; i < kExecutions; ++i) {
-    // Ones first: by zeros, integers cannot be divided.
+    // Ones first, because integers cannot be divided by zero.
     if (!set_inputs(*method, *meta, /*ones=*/i % 2 == 0, inputs) || !run_to_end(*method)) {
       return executed;
     }

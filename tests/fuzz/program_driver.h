@@ -17,7 +17,7 @@ enum class Outcome {
 /// Treats `size` bytes as a `.pte`: loads it and, if it loads, loads every method, gives it inputs of the right kind
 /// (tensors of ones and of zeros in turn) and executes it. Whatever the bytes are, this must return.
 ///
-/// Programs that want more memory, or take more instructions, than a fuzzing run can afford are not executed.
+/// Programs that need more memory, or take more instructions, than a fuzzing run can afford are not executed.
 Outcome run_program(const uint8_t* data, size_t size);
 
 /// Drops all log messages from now on: millions of refused programs would write a line each.

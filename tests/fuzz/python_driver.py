@@ -30,7 +30,7 @@ ADDRESSES = 8 << 30
 def drive(
     make: Callable[[random.Random], bytes], read: Callable[[Path], str], suffix: str, arguments: list[str]
 ) -> int:
-    """The command `SECONDS FOLDER [SEED]`: reads what `make` makes, until the time is over. Returns the exit status.
+    """The command `SECONDS FOLDER [SEED]`: reads files from `make` until the time is over. Returns the exit status.
 
     `read` says what a file was; it is called for one file before anything is measured. Files that raise an exception
     stay in FOLDER, and so does the one that ends the process, as `now`.

@@ -104,7 +104,7 @@ std::vector<std::vector<uint8_t>> payloads_of(const std::filesystem::path& path,
       std::memcpy(&value, header + offset, sizeof(value));
       return uint64_t{value};
     };
-    // The graph and the constants, from the start of the header on, which says where they are.
+    // The header, which says where the graph and the constants are, up to the end of these.
     const uint64_t size = std::max(number(10) + number(14), number(18) + number(22));
     if (size <= file.size() - (at - 4)) {
       payloads.emplace_back(header, header + size);

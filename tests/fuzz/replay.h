@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs replay_* share: files, and what becomes of them and of what is like them.
+// What the programs replay_* share: they find files, and run a driver on the files and on mutations of them.
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,17 @@ struct Counts {
 
 std::vector<uint8_t> read_file(const std::filesystem::path& path);
 
-/// The files among the arguments, and in folders among them those with one of the extensions ("" for none).
+/// The arguments that are files, and the files with one of the extensions ("" for none) in arguments that are folders.
 std::vector<std::filesystem::path> find_files(const std::vector<std::string>& arguments,
                                               const std::vector<std::string>& extensions);
 
-/// Every truncation, every flipped bit and some values of every byte of the first kilobytes: there a program says where
-/// its flatbuffer ends; the rest is weights, which have no structure to break. With a sanitizer only today's share of
-/// the lengths and of the bytes (share.h); of random inputs, too.
+/// Runs every truncation, every flipped bit and some values of every byte of the first kilobytes, which have a
+/// program's header and flatbuffer; the rest is weights, which have no structure to break. With a sanitizer, runs only
+/// today's share of the lengths and of the bytes (share.h); run_random() does the same.
 void run_mutations(const std::vector<uint8_t>& original, Run run, Counts& counts);
 
 /// `count` inputs of random bytes, the same ones every time. Fails, with 1, unless some execute to their end and some
-/// are refused: others would show nothing.
+/// are refused, because inputs of one kind would show nothing.
 int run_random(size_t count, size_t size, Run run);
 
 /// The payloads of delegates in a file: those with a header of this magic number, or, if its name ends in `.payload` or
@@ -67,7 +67,7 @@ std::vector<std::vector<uint8_t>> payloads_of(const std::filesystem::path& file,
 int replay_payloads(std::vector<std::string> arguments, const char* magic, const std::vector<std::string>& extensions,
                     const std::function<Run(const std::filesystem::path&)>& run_of);
 
-/// Whether the flag is there; takes it away.
+/// Whether the flag is among the arguments, from which it is removed.
 bool take_flag(std::vector<std::string>& arguments, const char* flag);
 
 }  // namespace fuzz

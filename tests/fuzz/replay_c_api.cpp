@@ -39,6 +39,6 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("%zu series of calls, %zu runs\n", series, runs);
-  // Series in which nothing ever runs would show nothing.
+  // If no method ever ran, the test would show nothing.
   return series == 0 || (argc == 3 && runs == 0) ? 1 : 0;
 }

@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("%zu kernels, %zu calls, %zu successes\n", kernels, calls, successes);
-  // Calls of which none succeeds would show nothing.
+  // If no call succeeded, the test would show nothing.
   const bool is_complete = executorch::fuzz::unreachable_kernels().empty();
   return calls == 0 || !is_complete || (argc == 3 && successes == 0) ? 1 : 0;
 }

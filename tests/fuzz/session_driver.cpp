@@ -78,7 +78,7 @@ class Reference {
     require(error_ == Error::Ok, "the program of the seeds does not answer");
   }
 
-  /// Loads a file, and one that is the same but for its head and its hash, into a conversation that has begun.
+  /// Loads a file, and its copy with the expected head and hash, into a conversation that has begun.
   Outcome load(const MemoryFile& as_it_is, const MemoryFile& forged) {
     begin();
     const bool accepted = runner_->load_session(as_it_is.path()) == Error::Ok;
@@ -103,7 +103,7 @@ class Reference {
   std::vector<uint64_t> next_;
 };
 
-/// The magic number and the digest of the program, as a file of it has them.
+/// The magic number and the digest of the program, with which its session files begin.
 const std::vector<uint8_t>& head_of_files() {
   static const std::vector<uint8_t> head = [] {
     std::ifstream in(std::string(tests::kSeedsFolder) + "/saved.session", std::ios::binary);
@@ -115,7 +115,7 @@ const std::vector<uint8_t>& head_of_files() {
   return head;
 }
 
-/// The same conversation and state, in a file that passes for one of the program.
+/// The same conversation and state, in a file with the head and the hash of a valid one.
 std::vector<uint8_t> forged(const uint8_t* data, size_t size) {
   const std::vector<uint8_t>& head = head_of_files();
   std::vector<uint8_t> file(data, data + size);

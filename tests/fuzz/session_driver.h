@@ -10,8 +10,8 @@ namespace executorch {
 namespace fuzz {
 
 /// Reads the bytes as a session file of seeds/session_model.pte: as they are, and with the program's digest and the
-/// hash of the bytes, which whoever writes a file can put there. A session that loads goes on: Executed. Aborts if a
-/// refused one changes the conversation or its state, if one changes the conversation after a reset(), or as
+/// right hash, as an attacker could write them. Executed if a loaded session can be continued. Aborts if a refused
+/// session changes the conversation or its state, if a session changes the conversation after a reset(), or as
 /// run_in_small_process() does.
 Outcome run_session(const uint8_t* data, size_t size);
 

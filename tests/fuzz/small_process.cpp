@@ -16,7 +16,7 @@
 #endif
 #endif
 #ifdef EXECUTORCH_COUNT_HEAP
-// Of <sanitizer/allocator_interface.h>, which not every compiler brings.
+// A declaration of <sanitizer/allocator_interface.h>, a header that not every compiler has.
 extern "C" {
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                               void (*on_free)(const volatile void*));

@@ -67,7 +67,7 @@ void run(const uint8_t* data, size_t size) {
   }
   const std::unique_ptr<tokenizers::Tokenizer> tokenizer = make(data[0]);
   const std::string_view all(reinterpret_cast<const char*>(data) + 1, size - 1);
-  // A compiled tokenizer has bytes that are zero, and no text behind it.
+  // A compiled tokenizer contains zero bytes, so no text follows it.
   const bool compiled = all.substr(0, 6) == "PTETOK";
   const size_t end = compiled ? std::string_view::npos : all.rfind('\0');
   const std::string_view file = all.substr(0, end);

@@ -8,11 +8,11 @@
 namespace executorch {
 namespace fuzz {
 
-/// A tokenizer.json in its grammar, whose parts, texts and numbers `choices` decides: with parts that make much of
-/// little, and numbers that no tokenizer has.
+/// A tokenizer.json with valid syntax. `choices` decides its parts, texts and numbers, among them parts that expand a
+/// short text, and numbers that no tokenizer has.
 std::string make_tokenizer_json(Choices& choices);
 
-/// A text for it.
+/// A text for the tokenizer.
 std::string make_tokenizer_text(Choices& choices);
 
 }  // namespace fuzz

@@ -29,7 +29,7 @@ Outcome read(const uint8_t* data, size_t size) {
   const auto header = llm::load_wav_header(reinterpret_cast<const char*>(bytes.data.get()), bytes.bytes);
   require((header == nullptr) == (llm::load_wav_header(file.path()) == nullptr),
           "a header in memory or in a file only");
-  require(header == nullptr || header->dataOffset <= size, "the samples begin behind the end");
+  require(header == nullptr || header->dataOffset <= size, "the samples begin after the end");
   const auto samples = llm::load_wav_audio_data(file.path());
   const auto sound = llm::read_wav(file.path());
   require(samples.size() <= size, "more samples than bytes");

@@ -9,8 +9,8 @@
 namespace executorch {
 namespace fuzz {
 
-/// Reads the bytes as a WAV file, in each of the ways that the runner has: Executed if there is sound. Aborts if these
-/// disagree, if there are more samples than bytes, or as run_in_small_process() does.
+/// Reads the bytes as a WAV file, in each of the ways that the runner has: Executed if there is sound. Aborts if
+/// their results differ, if there are more samples than bytes, or as run_in_small_process() does.
 Outcome run_wav(const uint8_t* data, size_t size);
 
 }  // namespace fuzz

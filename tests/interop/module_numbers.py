@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What modules of language models compute, by names that this SDK and the original have.
+"""The results of modules of language models that have the same names in this SDK and the original.
 
 Usage: ``python module_numbers.py PACKAGE FILE``: the tensors of `numbers(PACKAGE)`, written with `torch.save`.
 """
@@ -62,7 +62,7 @@ def caches(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
             if hasattr(cache, "create_causal_mask_for_ring_buffer"):
                 mask = cache.create_causal_mask_for_ring_buffer(at, length)
                 yield f"{name}.{call}.mask", mask
-                seen = (mask == 0).any(0)  # what no token sees has no meaning
+                seen = (mask == 0).any(0)  # entries that no token sees are undefined
             yield f"{name}.{call}.keys", k[:, :, seen]
             yield f"{name}.{call}.values", v[:, :, seen]
             at += length
@@ -111,7 +111,7 @@ def static(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
         made = names.transform_attention_mha_to_static_attention(
             model, split_mha=split, inplace=False, use_hf_rope=split
         )
-        lengths: Any = [32, 40]  # beyond, the original shows a full cache wrongly
+        lengths: Any = [32, 40]  # with longer caches, the original returns a full cache wrongly
         # The original's cache has a head for each head of queries if it is given a model, and for each head of keys if
         # it is given hyperparameters.
         args.use_hf_rope, args.attention_type = split, "static" if split else "static_mha"

@@ -159,7 +159,7 @@ FAMILIES: dict[str, list[CallOfShapes]] = {
 }
 """102 calls: a function, and the shapes of its inputs, which are normally distributed.
 
-The original wants the weights of convolutions and linear layers to be constants, and does not lower `pixel_shuffle`.
+The original requires the weights of convolutions and linear layers to be constants, and does not lower `pixel_shuffle`.
 """
 
 

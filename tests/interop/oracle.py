@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the original with the Python of its own environment.
+"""Runs the original, with the Python of the original's environment.
 
 Usage: ``python oracle.py run|export|lower[=FUNCTION]|describe[,...] DIRECTORY [NAME...]``
 
@@ -10,7 +10,7 @@ Several commands, with commas between them, are done one after the other with ea
 gives the program ``NAME.pt2``, if there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``;
 without ``=FUNCTION``, to the function that the name gives before its last part (``7.kernels.theirs``).
 ``describe`` reads ``NAME.pte`` with the original's deserializer and writes the delegates it finds as
-``NAME.delegates.json``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
+``NAME.delegates.json``. Errors are written to ``NAME.error.txt``, which the caller reads.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original's language model, exporter and runner of text, with the Python of its own environment.
+"""The original's language model, exporter and runner of text, with the Python of the original's environment.
 
 Usage: ``python oracle_llm.py DIRECTORY``
 
 The directory has ``request.json`` (prompt, count of tokens, names of programs to run and to export), ``params.json``,
 ``weights.pth`` and ``tokenizer.json``. Each program of ``run``, NAME.pte, continues the prompt greedily: NAME.text.
 Each name of ``export`` becomes NAME.pte: the model in the way of the original's ``export_llm`` (``custom_sdpa``: its
-operator and caches; ``8da4w``: torchao's weights, in XNNPACK). What fails becomes the text NAME.error.
+operator and caches; ``8da4w``: torchao's weights, in XNNPACK). If it fails, NAME.error has the error.
 """
 
 from __future__ import annotations

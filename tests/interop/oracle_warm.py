@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Imported by the server of forked.py in the original's environment: what most of its programs import, and what
-PyTorch and the original do at the first export."""
+"""The server of forked.py imports this module in the original's environment. It imports what most programs there need,
+and makes PyTorch and the original do the work of the first export."""
 
 import executorch.devtools
 import executorch.extension.pybindings.portable_lib  # noqa: F401

@@ -48,7 +48,7 @@ def vgf_int8(program: ExportedProgram, inputs: Inputs) -> Any:
 
 
 def openvino_partitioner() -> Any:
-    # Its package imports its quantizer, which needs nncf and the packages of language models; nothing here does.
+    # The partitioner's package imports a quantizer that needs nncf and packages of language models. It is not used.
     package = "executorch.backends.openvino.quantizer"
     for name in (package, f"{package}.quantizer"):
         module = ModuleType(name)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 # Folders whose code is not for users.
 PRIVATE_FOLDERS = {"test", "tests", "third-party", "third_party"}
-# What only helps to write or to type a module.
+# Names that only help to write or to type a module.
 HELPERS = {"getLogger", "Library", "NewType", "ParamSpec", "TypeVar"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -207,7 +207,7 @@ def strings(node: ast.expr, namespace: dict[str, ast.stmt]) -> Iterator[tuple[st
 
 
 class Module:
-    """A module's source: what its names are bound to, before anything is resolved."""
+    """A module's source, and the values that its names are bound to, before anything is resolved."""
 
     def __init__(self, name: str, file: Path | None) -> None:
         self.name = name
@@ -366,8 +366,8 @@ class Package:
         return ast.unparse(node) if isinstance(node, ast.Attribute) else None
 
     def public(self, module: str) -> dict[str, Definition]:
-        """The names that a module offers: its functions, classes, and constants and types (in capitals); what `__all__`
-        lists; in a package, what it imports from its modules."""
+        """The names that a module offers: its functions, classes, and constants and types (in capitals); the names in
+        `__all__`; in a package, the names that it imports from its modules."""
         source = self.module(module)
         assert source is not None
         names = {

@@ -13,9 +13,9 @@ def gaps(theirs: Package, ours: Package, module: str = "") -> Iterator[str]:
     """One line for each module, name, member or argument below the module `module` of `theirs` that `ours` lacks.
 
     `a.b` is a module or a name, `a.b.C.d` a member of a class, `a.b.f(x)` an argument that cannot be given by its name,
-    `a.b.f(0: x)` one that cannot be given at its place, `a.b.f(x=1)` a default that differs, and `a.b.f(needs x)` an
-    argument that only `ours` asks for. Nothing inside of something that is missing is reported, nor the places of
-    arguments after the first one at another place.
+    `a.b.f(0: x)` one that cannot be given at its position, `a.b.f(x=1)` a default that differs, and `a.b.f(needs x)` an
+    argument that only `ours` requires. Members of a missing name are not reported, and neither are the positions of
+    arguments after the first one that differs.
     """
     their_module, our_module = (f"{package.name}{module and '.'}{module}" for package in (theirs, ours))
     for name, definition in theirs.public(their_module).items():
@@ -68,7 +68,7 @@ def of_signatures(name: str, theirs: Signature | None, ours: Signature | None) -
 
 
 def differ(theirs: ast.expr | None, ours: ast.expr | None) -> bool:
-    """Whether both are literals, of other values."""
+    """Whether both are literals with different values."""
     try:
         return theirs is not None and ours is not None and ast.literal_eval(theirs) != ast.literal_eval(ours)
     except ValueError:

@@ -102,7 +102,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         torch.save(result.calls[name], directory / f"{name}.calls.pt")
         try:
             export(case).save(str(directory / f"{name}.pte"))
-        except Exception:  # one model's failure is that model's: `ours` reports it
+        except Exception:  # other models must not fail because of this one; `ours` reports it
             (directory / f"{name}.failure.txt").write_text(traceback.format_exc())
     return result
 

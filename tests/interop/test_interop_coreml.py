@@ -51,8 +51,8 @@ def _plain(tree: Any) -> dict[str, Any]:
 
 
 def test_random_folders(in_original: InOriginal, tmp_path: Path) -> None:
-    """CML-19: of 1,000 random folders the original's payloads hold the files, ours in the same order are the same
-    bytes, and the original unpacks ours."""
+    """CML-19: for 1,000 random folders, the original's payloads contain the files, our payloads with the files in the
+    same order have the same bytes, and the original unpacks ours."""
     chance = random.Random(1)
     trees = {f"folder_{number}": _random_tree(chance) for number in range(1000)}
     for folder in ("folders", "ours"):
@@ -77,7 +77,7 @@ def coremltools() -> Path:
 
 
 REFUSED = {"unet.fp16": "expected minimum 3 inputs", "condition.fp16": 'submod_node.op == "get_attr"'}
-"""Models that the original does not lower, and what it says: of a pooling without strides, and of torch.cond."""
+"""Models that the original does not lower, and its errors: for a pooling without strides, and for torch.cond."""
 
 
 @pytest.mark.parametrize(

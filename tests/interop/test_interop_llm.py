@@ -111,7 +111,7 @@ def test_our_programs_in_the_originals_runner(program: str, folder: Path, expect
     [
         *(f"ours_{name}" for name in SETTINGS),
         "theirs_plain",
-        # Its exporter needs a quarter of a minute and a minute and a half of CPU time for these small models.
+        # The original's exporter needs 15 seconds and 90 seconds of CPU time for these small models.
         pytest.param("theirs_custom_sdpa", marks=pytest.mark.slow),
         pytest.param("theirs_8da4w", marks=pytest.mark.slow),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules of language models compute what the original's of the same names do."""
+"""Modules of language models compute the same as the original's modules of the same names."""
 
 from __future__ import annotations
 

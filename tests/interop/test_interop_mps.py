@@ -40,10 +40,10 @@ from zoo.case import build  # noqa: E402
 pytestmark = pytest.mark.oracle
 CALLS = all_calls()
 REFUSED = {"unet": "tuple index out of range", "minilm": "flatc"}
-"""Larger models that the original does not lower, and what it says: of a pooling without strides, and of a number that
+"""Larger models that the original does not lower, and its errors: for a pooling without strides, and for a number that
 is True."""
 GRAPH = 4096
-"""Bytes by which our payload may be larger: nodes for what the original leaves outside or computes otherwise."""
+"""Bytes by which our payload may be larger: nodes for operators that the original leaves out or computes otherwise."""
 EACH_DAY = ("resnet", "fp16")
 """The model and the precision that every share tests."""
 MODELS = ("mobilenet", "resnet")
@@ -56,7 +56,7 @@ SCRIPT = ROOT / "tests" / "interop" / "oracle_mps.py"
 
 @pytest.fixture(scope="module")
 def original(in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the original's payloads, its names, and what it reads of ours."""
+    """A folder with the original's payloads, its names, and the contents that it reads from our payloads."""
     folder = tmp_path_factory.mktemp("mps")
     for number, call in chosen(CALLS).items():
         (folder / f"{number}.payload").write_bytes(lower_call(call, False))
@@ -110,7 +110,7 @@ def test_the_original_s_schema_reads_our_payloads(original: Path) -> None:
 
 
 def _compare_what_was_read(payload: Path, about: Any) -> None:
-    """The graph of a payload, and what the original's schema reads of it."""
+    """Compares the graph of a payload with the one that the original's schema reads."""
     graph, _ = read_mps_graph(payload.read_bytes())
     read = json.loads(payload.with_suffix(".json").read_text())
     assert read["input_ids"] == graph.input_ids and read["output_ids"] == graph.output_ids, about
@@ -188,7 +188,7 @@ WRONG = {
     "TestMPSAdd.test_constant_add.0": "a delegate returns 2 tensors; the program expects 1",
     "TestMPSUnitOpTesting.test_mps_backend_partitioner.0": "the program expects .4. and torch.int64",
 }
-"""Models that the original lowers wrongly, and what the interpreter says: a delegate returns more tensors than its
+"""Models that the original lowers wrongly, and the interpreter's errors: a delegate returns more tensors than its
 program expects, and the first input of another one is a constant of the model, which no program passes."""
 
 FAILS = {
@@ -200,7 +200,7 @@ FAILS = {
 slice with a negative step, as its test expects."""
 
 UNDEFINED = {"TestMPSUnitOpTesting.test_mps_backend_empty.0"}
-"""Models whose results are memory as it is. Their shapes and dtypes are compared."""
+"""Models whose results are uninitialised memory. Only their shapes and dtypes are compared."""
 
 PLACES = {"TestMPSUnitOpTesting.test_mps_backend_max_dim.0"}
 """Models that return places of largest elements, which rounding to float16 makes equal."""

@@ -112,7 +112,7 @@ def test_its_command_exports_llama(packages: Path, tmp_path: Path) -> None:
 
 
 def test_its_recipe_for_core_ml(packages: Path, tmp_path: Path) -> None:
-    """LO-04: the transformer is computed by Core ML's interpreter, one token a call, and continues a text as eager
+    """LO-04: the transformer is computed by Core ML's interpreter, one token per call, and continues a text as eager
     does."""
     model, output = tmp_path / "model", tmp_path / "output"
     run(packages, "-c", MODEL, model)

@@ -24,8 +24,8 @@ _KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight"
 
 
 class Browser:
-    """A browser with one page. `requests` are the addresses that it asked for, `errors` what scripts reported;
-    `timeout_s` is for how long it may say nothing."""
+    """A browser with one page. `requests` are the addresses that it requested, `errors` what scripts reported;
+    `timeout_s` is the longest time without a message from it."""
 
     def __init__(self, send: int, receive: int) -> None:
         self._send, self._receive = send, receive
@@ -51,7 +51,7 @@ class Browser:
         self.wait(f"location.href === {json.dumps(url)} && document.documentElement?.dataset.ready")
 
     def open_on_phone(self, place: Path, width: int) -> None:
-        """Opens a page of which no script says that it is ready, with the layout that a phone gives it."""
+        """Opens a page whose scripts do not report that it is ready, with the layout of a phone."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=True)
         self.errors.clear()
         self._call("Page.navigate", url=place.as_uri())
@@ -133,7 +133,7 @@ class Browser:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             if not select.select([self._receive], [], [], self.timeout_s)[0]:
-                raise TimeoutError(f"the browser has said nothing for {self.timeout_s} s")
+                raise TimeoutError(f"the browser sent no message for {self.timeout_s} s")
             read = os.read(self._receive, 1 << 20)
             if not read:
                 raise RuntimeError("the browser has ended")
@@ -144,7 +144,7 @@ class Browser:
 
 @contextlib.contextmanager
 def browser(*others: str) -> Iterator[Browser]:
-    """A browser without network but for this machine's, with a new profile. `others` are options of the command."""
+    """A browser that can reach only this machine, with a new profile. `others` are options of the command."""
     assert EXECUTABLE is not None
     to_browser, send = os.pipe()
     receive, from_browser = os.pipe()

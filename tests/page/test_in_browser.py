@@ -29,7 +29,7 @@ def test_the_graph_with_its_modules(chromium: Browser, page: Path) -> None:
     titles = chromium.evaluate(TITLES)
     assert titles[0] == "Net"
     assert {"stem · Conv2d", "blocks · Sequential", "head · Linear", "x", "output", "cumsum"} <= set(titles)
-    # What is collapsed is not drawn; a click on the sign of a module expands it.
+    # Collapsed modules are not drawn; a click on the sign of a module expands it.
     chromium.click("#collapse")
     assert "convolution" not in chromium.evaluate(TITLES)
     stem = chromium.evaluate("[...document.querySelectorAll('.closed')].find(e => e.textContent.startsWith('stem')).id")
@@ -39,7 +39,7 @@ def test_the_graph_with_its_modules(chromium: Browser, page: Path) -> None:
     chromium.click("#expand")
     assert chromium.evaluate(TITLES).count("convolution") == 3
     assert chromium.errors == []
-    assert chromium.requests == [page.as_uri()], "a page asks for nothing but itself"
+    assert chromium.requests == [page.as_uri()], "a page requests nothing but itself"
 
 
 def test_delegates_as_groups_and_colours(chromium: Browser, page: Path) -> None:
@@ -121,7 +121,7 @@ def test_times_by_module_are_those_of_the_inspector(chromium: Browser, page: Pat
     found = {row[0]: float(row[3].split("\u00a0")[0]) for row in rows if len(row) > 3 and "\u00a0ms" in row[3]}
     inspector = Inspector(etdump_path=str(recorded / "net.etdp"), etrecord=str(recorded / "net.etrecord"))
     timed = [(event, event.perf_data.avg) for event in inspector.get_event_list() if event.perf_data]
-    # What the backend measured of the operators of the module; the second call of it has no other operator.
+    # The times that the backend measured for the operators of a module. The second delegate call has one operator only.
     stem = [t for e, t in timed if e.is_delegated_op and all(_is_in("stem", m) for m in e.module_hierarchy.values())]
     head = [t for e, t in timed if e.name == "DELEGATE_CALL" and e._instruction_id == 2]
     assert len(stem) == 2 and found["stem"] == pytest.approx(sum(stem), rel=0.01)
@@ -193,7 +193,7 @@ def test_on_a_phone(chromium: Browser, page: Path, width: int) -> None:
         "[...document.querySelectorAll('#panel-memory .tick')].map(text => text.getBoundingClientRect().height)"
     )
     assert len(heights) >= 6 and min(heights) >= 10
-    # A link in a table leads to the graph, which is then seen.
+    # A link in a table leads to the graph, which is then visible.
     chromium.click("#tab-gap")
     chromium.evaluate("window.scrollTo(0, 1000)")
     chromium.evaluate("document.querySelector('#panel-gap tbody .link').click()")
@@ -218,7 +218,7 @@ def test_light_and_dark(chromium: Browser, page: Path) -> None:
 
 
 def _contrast(chromium: Browser) -> float:
-    """The least contrast between text and what it stands on, by the formula of WCAG 2."""
+    """The least contrast between text and its background, by the formula of WCAG 2."""
     colours = chromium.evaluate(
         "(() => { const v = n => getComputedStyle(document.documentElement).getPropertyValue(n).trim();"
         "return { text: ['--ink', '--dim', '--accent'].map(v), on: ['--paper', '--panel', '--box'].map(v) }; })()"
@@ -245,7 +245,7 @@ def test_what_can_be_used_has_a_name(chromium: Browser, page: Path) -> None:
         ".map(e => e.outerHTML)"
     )
     assert unnamed == []
-    # Tabs: the arrows move between them, and one panel is seen.
+    # Tabs: the arrows move between them, and one panel is visible.
     chromium.evaluate("document.getElementById('tab-graph').focus()")
     chromium.press("ArrowRight")
     assert chromium.evaluate("document.activeElement.id") == "tab-time"
@@ -293,7 +293,7 @@ def test_names_of_files_run_nothing(
     assert chromium.evaluate("document.scripts.length") == 3
     assert chromium.evaluate("typeof window.ran") == "undefined"
     assert chromium.requests == [out.as_uri()]
-    # And if markup came to be in the page, its policy would keep it from running.
+    # If the page had a user's markup, its policy would keep scripts in it from running.
     chromium.evaluate("document.body.insertAdjacentHTML('beforeend', \"<img src='data:,' onerror='window.ran = 3'>\")")
     chromium.evaluate("new Promise(done => setTimeout(done, 50))")
     assert chromium.evaluate("typeof window.ran") == "undefined"

@@ -47,7 +47,7 @@ def program() -> ExportedProgram:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What would be shown, instead of a server that blocks."""
+    """Records the graphs that would be shown, instead of starting a server that blocks."""
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(visualization_utils, "visualize_model_explorer", lambda **named: calls.append(named))
     return calls

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The axes of the memory plan's picture: each label is a round number and stands where it belongs."""
+"""The axes of the memory plan's picture: each label is a round number and at the position of its value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _labels(picture: str, kind: str) -> list[tuple[float, float, str]]:
 
 @pytest.mark.parametrize("instructions", [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 37, 60, 61, 100, 999, 1000, 12345])
 def test_instructions(instructions: int) -> None:
-    """Below the middle of the column of the instruction: 8 instructions have 0, 2, 4 and 6."""
+    """Each label is below the middle of its instruction's column; 8 instructions have the labels 0, 2, 4 and 6."""
     labels = _labels(plan_picture([], 1024, instructions), "mid")[:-1]  # the last one is the axis' name
     numbers = [int(text) for _, _, text in labels]
     count = max(instructions, 1)

@@ -286,7 +286,7 @@ def test_the_report_of_the_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_bad_input(net: Recording, recurrent: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line with what was expected and found; no page is written."""
+    """An error is one line that says what was expected and found; no page is written."""
     out = tmp_path / "p.html"
     cases: list[tuple[list[Any], str]] = [
         ([net["m.etdp"]], "expected a program (.pte or .bpte), found etdump"),
@@ -321,7 +321,7 @@ def test_bad_input(net: Recording, recurrent: Recording, tmp_path: Path, capsys:
 def test_without_the_layout_library(
     net: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A package that was built without network says so in one line, with what to do."""
+    """If the package was built without network, the error is one line, with what to do."""
     asset: Callable[[str], str | None] = _write._asset
     monkeypatch.setattr(_write, "_asset", lambda name: None if name == "dagre.min.js" else asset(name))
     with pytest.raises(PageError, match=r"connect to the network .* and build it again, or install a released wheel"):

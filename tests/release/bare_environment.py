@@ -2,7 +2,7 @@
 """Wheels of pte-sdk in new virtual environments without PyTorch: `python bare_environment.py WHEEL ...`.
 
 For each wheel, the Python of its tag is searched in PATH and among pyenv's versions. pip installs the wheel and what it
-asks for, which is NumPy alone. There the package must be smaller than 60 MB, compile to bytecode, be imported in 0.3 s
+requires, which is NumPy alone. There the package must be smaller than 60 MB, compile to bytecode, be imported in 0.3 s
 with NumPy, run MobileNetV2 with PyTorch's results, and say what needs PyTorch. This script itself needs PyTorch, to
 make the program.
 """
@@ -26,7 +26,7 @@ from wheel_check import check_without_torch  # noqa: E402
 
 LARGEST = 60e6  # bytes
 LONGEST_IMPORT = 0.3  # seconds of CPU time, which other processes do not change
-# Prints what the installed package does, as JSON. The arguments: the program, its input and PyTorch's output.
+# Prints figures of the installed package as JSON. The arguments: the program, its input and PyTorch's output.
 MEASURE = """
 import json, sys, time
 from pathlib import Path

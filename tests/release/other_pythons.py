@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Wheels of pte-sdk for other versions of Python, built and used: `python other_pythons.py FOLDER [3.12 ...]`.
 
-Each version that pyproject.toml names (or of these, those that are given), that is on this machine and does not run
-this script, builds the wheel in a new virtual environment with the packages of scripts/requirements/build.txt, as
+Builds the wheel with each version that pyproject.toml names (or only the given ones), if it is on this machine and is
+not the one that runs this script: in a new virtual environment with the packages of scripts/requirements/build.txt, as
 scripts/make_release does. Then bare_environment.py uses the wheels. FOLDER, which is new or empty, keeps them.
 """
 

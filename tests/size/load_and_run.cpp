@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least that loads and runs a program: what is in this binary is what the runtime costs, without kernels and
+// The smallest code that loads and runs a program. The size of its binary is that of the runtime, without kernels and
 // messages.
 #include <cstdint>
 

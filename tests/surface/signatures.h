@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of this folder say signatures with. Each of them includes one public header before this one.
+// Macros with which the files of this folder state signatures. Each of them includes one public header before this one.
 #pragma once
 
 #include <type_traits>

@@ -3,11 +3,11 @@
 """Fails if a library of the runtime core needs a heap, exceptions, RTTI, threads, locks, static initialisers, the
 operating system or floating-point arithmetic.
 
-Firmware has none of these. Only the default platform layer, which a port replaces, may use the heap and stdio. What is
-forbidden is named, for the message; beyond that the core may ask for nothing but a few functions on bytes and text.
+Firmware has none of these. Only the default platform layer, which a port replaces, may use the heap and stdio. The
+forbidden symbols have names for messages; of all others, the core may use only a few functions on bytes and text.
 
-Kernels run on the same firmware (RTC-11): the same is forbidden to them, but they compute, with whatever functions the
-mathematics of the C library have.
+Kernels run on the same firmware (RTC-11), so the same rules hold for them, but they may use floating-point arithmetic
+and the mathematical functions of the C library.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORBIDDEN = {
     "streams and locales": r"std::(basic_)?[io]?stream.*|std::(cout|cerr|clog)|std::locale.*|std::ios_base.*",
 }
 
-# What any C library for any board has, the platform layer, and what compilers add by themselves.
+# Functions that every C library for boards has, the platform layer, and functions that compilers add themselves.
 ALLOWED = re.compile(
     r"mem(cpy|move|set|cmp|chr)|str(len|n?cmp|n?cpy|chr)|v?snprintf|et_pal_\w+|dladdr|"
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__(mem|str|v?snprintf)\w*_chk"
@@ -73,7 +73,7 @@ def problems(nm: str, library: str, *, is_core: bool) -> Iterator[str]:
         if what is not None:
             yield f"{library}: {object_file} uses {what}: {symbol}"
         elif is_core and kind == "U" and "executorch" not in symbol and not ALLOWED.fullmatch(symbol):
-            yield f"{library}: {object_file} asks for {symbol}, which no list allows"
+            yield f"{library}: {object_file} uses {symbol}, which no list allows"
     if seen == 0:
         yield f"{library}: {nm} lists no symbols"
 

@@ -31,7 +31,7 @@ def test_the_corpus_gives_what_eager_gave(chromium: Browser, isolated: bool, wor
 
 
 def test_the_browser_loads_one_module_which_has_relaxed_simd(chromium: Browser) -> None:
-    """Node.js 20, in which the other tests run, does not have it and loads the other module."""
+    """Node.js 20, in which the other tests run, lacks relaxed SIMD and loads the other module."""
     with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION) as address:
         chromium.open(address + "chromium.html")
         chromium.evaluate("et.Runtime.create({ threads: 1 }).then(r => r.dispose())")

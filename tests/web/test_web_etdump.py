@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page records of a run is read by the Inspector."""
+"""The Inspector reads the record that a page makes of a run."""
 
 from __future__ import annotations
 

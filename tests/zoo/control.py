@@ -33,7 +33,7 @@ class NestedBranches(nn.Module):
 
 
 class BranchedState(nn.Module):
-    """Buffers that are updated with what a branch returns."""
+    """Buffers that are updated with the result of a branch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Rows(nn.Module):
 
 
 class Loop(nn.Module):
-    """A loop with a tensor that says how often, a branch and a map inside, and a state that changes places."""
+    """A loop whose number of iterations is a tensor, with a branch and a map inside, and values that change places."""
 
     def forward(self, n: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         def body(i: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -34,7 +34,7 @@ class SizeFromData(nn.Module):
 
 
 class Selected(nn.Module):
-    """Sizes that are known when the data is there: of indices that are found, and of what a mask leaves."""
+    """Sizes that depend on data: the number of indices that nonzero finds, and of elements that a mask selects."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         found = (x > 0).nonzero()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Native functions that make text of speech.
+// Native functions that transcribe speech.
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,8 +47,8 @@ jlong load(JNIEnv* env, jclass, jbyteArray path, jbyteArray tokenizer, jbyteArra
   return static_cast<jlong>(reinterpret_cast<intptr_t>(asr));
 }
 
-/// The settings of the program with the caller's; null with an exception pending. `start_token` of 0: the program's;
-/// `prompt` of null too.
+/// The program's settings, overridden by the caller's; null with an exception pending. A `start_token` of 0 and a
+/// `prompt` of null leave the program's.
 Config make_config(JNIEnv* env, et_asr* asr, jlong max_new_tokens, jdouble temperature, jlong start_token,
                    jlongArray prompt) {
   et_asr_config* made = nullptr;

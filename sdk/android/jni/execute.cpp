@@ -31,7 +31,7 @@ class Inputs final {
     const jsize count = env_->GetArrayLength(inputs);
     values_.resize(static_cast<size_t>(count));
     texts_.resize(values_.size());
-    tensors_.reserve(values_.size());  // so that no tensor is lost between its creation and its place here
+    tensors_.reserve(values_.size());  // so that push_back cannot fail and leak a tensor
     for (jsize i = 0; i < count; ++i) {
       const jobject value = env_->GetObjectArrayElement(inputs, i);
       const bool done = read(value, static_cast<size_t>(i));

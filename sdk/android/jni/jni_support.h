@@ -149,7 +149,7 @@ void let_go(void* data, void* object);
 /// Throws a Java exception of `class_name`, unless one is pending.
 void throw_new(JNIEnv* env, const char* class_name, const char* text);
 
-/// `call` is `Function` for Java: C++ exceptions, which end the process if they leave a native function, are Java's.
+/// `call` is `Function` for Java: it converts C++ exceptions, which would end the process, to exceptions of Java.
 template <auto Function>
 struct Guarded;
 template <typename Result, typename... Arguments, Result (*Function)(JNIEnv*, jclass, Arguments...)>

@@ -38,7 +38,7 @@ void keep_line(et_log_level level, const char* file, size_t line, const char* me
     std::fprintf(stderr, "%s:%zu: %s\n", file, line, message);
   }
 #endif
-  // C code calls this, through which no exception may pass: without memory the line is lost.
+  // Called by C code, which no exception may leave: if memory is exhausted, the line is dropped.
   try {
     std::string text(1, "DIEF"[level]);
     text += " " + std::string(file) + ":" + std::to_string(line) + " " + message;

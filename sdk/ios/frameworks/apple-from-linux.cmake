@@ -14,7 +14,7 @@ set(CMAKE_CXX_COMPILER "${APPLE_clang__}")
 set(CMAKE_ASM_COMPILER "${APPLE_clang}")
 set(CMAKE_AR "${APPLE_llvm_ar}")
 set(CMAKE_RANLIB "${APPLE_llvm_ranlib}")
-set(CMAKE_INSTALL_NAME_TOOL "${APPLE_llvm_install_name_tool}")  # which CMake asks for, and nothing calls
+set(CMAKE_INSTALL_NAME_TOOL "${APPLE_llvm_install_name_tool}")  # which CMake requires, and nothing calls
 foreach(language C CXX ASM)
   set(CMAKE_${language}_COMPILER_TARGET "${APPLE_TARGET}")
 endforeach()
@@ -23,7 +23,7 @@ set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_OSX_SYSROOT "" CACHE STRING "")
 set(CMAKE_OSX_DEPLOYMENT_TARGET "" CACHE STRING "")
 set(headers "-nostdlibinc -isystem ${APPLE_HEADERS}/libc/include/any-macos-any -isystem ${APPLE_HEADERS}/libc/include/any-darwin-any")
-# What libc++ is told where it is configured.
+# With the macros that the configuration of a libc++ build defines.
 set(libcxx "-nostdinc++ -isystem ${APPLE_HEADERS}/libcxx/include -isystem ${APPLE_HEADERS}/libcxxabi/include \
 -D_LIBCPP_ABI_VERSION=1 -D_LIBCPP_ABI_NAMESPACE=__1 -D_LIBCPP_DISABLE_AVAILABILITY -D_LIBCPP_PSTL_CPU_BACKEND_SERIAL \
 -D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the JavaScript side needs beside the C interface: pointers to functions for its callbacks, and aligned memory.
+// Functions that the JavaScript side needs besides the C interface: pointers for its callbacks, and aligned memory.
 #include <emscripten/threading.h>
 #include <pthread.h>
 
@@ -10,11 +10,11 @@
 
 #define ET_WEB_EXPORT(name) extern "C" __attribute__((export_name(#name), used))
 
-/// Receives a line of the log. In JavaScript.
+/// A JavaScript function that receives a line of the log.
 extern "C" __attribute__((import_module("env"), import_name("et_web_log"))) void et_web_log(et_log_level level,
                                                                                             const char* message);
 
-/// Receives a piece of an answer; false ends it. In JavaScript.
+/// A JavaScript function that receives a piece of an answer; the result false ends the answer.
 extern "C" __attribute__((import_module("env"), import_name("et_web_text"))) bool et_web_text(const char* text,
                                                                                               size_t size);
 
@@ -80,16 +80,16 @@ ET_WEB_EXPORT(et_web_thread_stack) void* et_web_thread_stack(pthread_t thread) {
   return static_cast<char*>(start) + size;
 }
 
-/// A NUL-terminated text: why a thread failed. It is not allocated, because a failed thread may hold the allocator's
-/// lock.
+/// Where a failed thread writes its reason as NUL-terminated text. The memory is not allocated, because a failed thread
+/// may hold the allocator's lock.
 ET_WEB_EXPORT(et_web_failure) char* et_web_failure() {
   static char text[256];
   return text;
 }
 
-/// Replaces the C library's: what waits for a thread in a loop of yields ends like other waits when that thread fails.
+/// Replaces the C library's function, so that a loop of yields that waits for a thread ends when that thread fails.
 extern "C" int sched_yield() {
-  // Not a wait, because the value differs; but it looks for failed threads.
+  // Returns at once, because the value differs, after a check for failed threads.
   uint32_t value = 0;
   emscripten_futex_wait(&value, 1, 0);
   return 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The half of a backend that is JavaScript: backends/<name>/web/index.ts exports it as `backend`, and sdk/web/build lists those
-// that there are in backend_list.ts.
+// The half of a backend that is JavaScript: backends/<name>/web/index.ts exports it as `backend`, and sdk/web/build lists them
+// in backend_list.ts.
 
-/** What the runtime gives a backend. */
+/** The functions that the runtime gives a backend. */
 export interface Host {
-  /** All bytes of the module's memory, asked for again after each wait, during which it may grow. */
+  /** All bytes of the module's memory. Call it again after each wait, during which the memory may grow. */
   bytes(): Uint8Array;
-  /** The text at an address: of so many bytes, or up to the next NUL. */
+  /** The text at an address: of `size` bytes, or up to the next NUL. */
   string(address: number, size?: number): string;
   /** Why the present call cannot wait for a promise; undefined if it can. */
   cannotWait(): string | undefined;
@@ -15,7 +15,7 @@ export interface Host {
 export interface BackendHalf {
   /** Functions that the module imports. */
   readonly imports: Readonly<Record<string, (...args: number[]) => number | void>>;
-  /** Those that suspend the module's stack until their promise is settled. */
+  /** Functions that suspend the module's stack until their promise is settled. */
   readonly waiting: Readonly<Record<string, (...args: number[]) => Promise<number>>>;
 }
 

@@ -17,7 +17,7 @@ export class Carriers {
     if (!("tensor" in plain)) return plain;
     const { data, type } = plain.tensor;
     if (data.byteLength < LEAST_BYTES) {
-      // The elements alone: a message clones the whole buffer of a view.
+      // Only the elements, because a message clones the whole buffer of a view.
       return data.byteLength === data.buffer.byteLength ? plain : { tensor: { ...plain.tensor, data: data.slice() } };
     }
     const buffer = this.take(data.byteLength);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way to a runtime: a worker, or a server in this thread.
+// The connection to a runtime, which is in a worker or in this thread.
 import type { Carriers } from "./carriers.js";
 import { isNode, startThread, type Thread } from "./environment.js";
 import { ExecuTorchError, fromPlain } from "./errors.js";
@@ -38,7 +38,7 @@ export class Connection {
   private readonly server: Server | undefined;
   private next = 1;
   private ended: ExecuTorchError | undefined;
-  /** What the runtime has. */
+  /** The number of threads, the operators and the backends of the runtime, when it has started. */
   readonly started: Promise<{ threads: number; operators: string[]; backends: string[] }>;
 
   private constructor(private readonly options: ConnectionOptions) {
@@ -51,7 +51,7 @@ export class Connection {
     }
     const { onLog: _, worker: __, ...settings } = options;
     this.started = this.call("start", [{ ...settings, wasm: this.wasm() }]);
-    // Whoever waits for a call gets the error of a runtime that did not start.
+    // If the runtime does not start, the calls that wait for it get the error.
     this.started.catch((error: ExecuTorchError) => this.end(error));
   }
 
@@ -139,7 +139,7 @@ export class Connection {
     if (reply.hasEnded) this.end(error);
   }
 
-  /** A call was answered. A process of Node.js may end when none is waited for. */
+  /** A call was answered. A process of Node.js may end when no call is pending. */
   private remove(id: number): void {
     this.waiting.get(id)?.stopListening();
     this.waiting.delete(id);
@@ -160,7 +160,7 @@ export class Connection {
   }
 }
 
-/** An address as a worker has to be told it: against the page's. */
+/** An absolute address for a worker, resolved against the page's. */
 function resolve(url: string | URL): string {
   const base = (globalThis as { document?: { baseURI: string }; location?: { href: string } }).document?.baseURI ?? (isNode ? undefined : globalThis.location?.href);
   return base === undefined ? String(url) : new URL(url, base).href;

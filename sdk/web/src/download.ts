@@ -36,7 +36,7 @@ async function open(url: string | URL, options: DownloadOptions): Promise<Respon
   const found = await cache.match(String(url));
   if (found !== undefined) return found;
   const response = await fetchResponse(url, options.signal);
-  // A full disk is no reason to fail: the program is used without the cache.
+  // The disk may be full: the program is then used without the cache.
   cache.put(String(url), response.clone()).catch((error: unknown) => console.warn(`executorch: ${String(url)} was not cached: ${String(error)}`));
   return response;
 }

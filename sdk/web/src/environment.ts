@@ -53,7 +53,7 @@ export function processorCount(): number {
   return isNode ? builtin<{ availableParallelism(): number }>("node:os").availableParallelism() : 1;
 }
 
-/** A worker with what all systems have of it. */
+/** A worker, with the functions that all systems have. */
 export interface Thread {
   post(message: unknown, transfer?: Transferable[]): void;
   onMessage(listener: (message: unknown) => void): void;

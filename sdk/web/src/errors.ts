@@ -43,7 +43,7 @@ function nameIn(message: string, forms: RegExp[]): string | undefined {
   return undefined;
 }
 
-/** What the library throws: the message says what was expected, what was found and what to do. */
+/** An error of the library. The message says what was expected, what was found and what to do. */
 export class ExecuTorchError extends Error {
   /** The kind of failure, for example "InvalidProgram". */
   readonly code: ErrorCode;
@@ -68,8 +68,8 @@ export class ExecuTorchError extends Error {
 }
 
 /**
- * Refuses options that a function does not have. `known` has their names as keys: declared as a record of the options'
- * interface, the compiler finds a list that lacks one.
+ * Refuses options that a function does not have. `known` has their names as keys. Declare it as a record of the keys of
+ * the options' interface, so that the compiler reports a missing name.
  */
 export function checkOptions(options: unknown, known: Readonly<Record<string, true>>): void {
   if (typeof options !== "object" || options === null) {

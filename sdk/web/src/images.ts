@@ -20,7 +20,7 @@ export type ImageSource = Pixels | HTMLCanvasElement | OffscreenCanvas | ImageBi
 export interface ImageOptions {
   width: number;
   height: number;
-  /** Each direction separately; or keeping the proportions, with padding on all sides, or on the right and below. */
+  /** Resizes each direction separately, or keeps the proportions and pads all sides, or pads the right and the bottom. */
   resize?: "stretch" | "letterbox" | "letterboxTopLeft";
   /** Elements of the padding; by default 0. */
   padValue?: number;
@@ -52,7 +52,7 @@ function sizeOf(source: object): [number, number] {
   throw new ExecuTorchError("InvalidArgument", `expected a canvas, ImageBitmap, VideoFrame, image, video or ImageData, found ${source.constructor.name}`);
 }
 
-/** The pixels of a picture, which is drawn unless they are at hand. */
+/** The pixels of a picture: its `data`, or what it looks like when drawn. */
 export function pixelsOf(source: ImageSource): Pixels {
   if (typeof source !== "object" || source === null) {
     throw new ExecuTorchError("InvalidArgument", `expected a picture, found ${String(source)}`);

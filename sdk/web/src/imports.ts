@@ -139,7 +139,7 @@ export class Imports {
   }
 
   private random(to: number, size: number): number {
-    // Not in place: the function refuses shared memory.
+    // A copy, because getRandomValues refuses shared memory.
     new Uint8Array(this.shared.memory.buffer).set(crypto.getRandomValues(new Uint8Array(size)), to);
     return 0;
   }

@@ -56,7 +56,7 @@ const finalization = new FinalizationRegistry(({ connection, id }: { connection:
 /** A language model with the conversation so far as its context, in a worker. */
 export class LlmModule {
   private isDisposed = false;
-  /** What ends the answers that are being generated. */
+  /** Functions that end the answers that are being generated. */
   private readonly stops = new Set<() => void>();
   /** The text of the context, while only chat() has added to it. */
   private context: string | undefined = "";
@@ -107,7 +107,7 @@ export class LlmModule {
     const pieces = new Pieces();
     const stop = (): void => {
       if (ends === undefined) pieces.end();
-      else Atomics.store(ends, 0, 1); // what was generated until then still comes
+      else Atomics.store(ends, 0, 1); // the text that was generated before still comes
     };
     if (signal?.aborted) stop();
     this.stops.add(stop);
@@ -126,22 +126,22 @@ export class LlmModule {
   }
 
   /**
-   * The answer to a conversation by the chat template inside the program. What the context has of it already is not
-   * computed again; another conversation than before begins anew.
+   * The answer to a conversation by the chat template inside the program. The part that the context has already is not
+   * computed again. If the conversation differs from the context, it starts with an empty context.
    */
   async *chat(messages: readonly ChatMessage[], options: AnswerOptions = {}): AsyncGenerator<string, LlmStats> {
     const prompt = await this.applyChatTemplate({ messages, add_generation_prompt: true });
     const known = this.context;
     const isContinued = known !== undefined && prompt.startsWith(known);
     if (!isContinued) await this.reset();
-    this.context = undefined; // until it is known again
+    this.context = undefined; // until the answer is complete
     let text = "";
     const answer = this.answer(isContinued ? prompt.slice(known.length) : prompt, options);
     try {
       for (;;) {
         const { done, value } = await answer.next();
         if (done) {
-          // The tokens of a text before which the answer ended are in the context, and not in the answer.
+          // If the answer ended before a stop text, the context has the tokens of that text and the answer does not.
           if (canShareMemory && options.stop === undefined && !options.echo) this.context = prompt + text;
           return value;
         }

@@ -22,13 +22,13 @@ export class RuntimeMemory {
     if (this.address === 0) throw new ExecuTorchError("InvalidState", "this memory was used or freed already");
   }
 
-  /** The bytes; asked for again after each call of the runtime, which may grow its memory. */
+  /** The bytes. Read the property again after each call of the runtime, which may grow its memory. */
   get bytes(): Uint8Array {
     this.check();
     return this.native.heap.subarray(this.address, this.address + this.size);
   }
 
-  /** Makes it larger or smaller; bytes that it keeps do not change. */
+  /** Makes the memory larger or smaller; bytes that it keeps do not change. */
   resize(size: number): void {
     this.check();
     const kept = Math.min(size, this.size);
@@ -39,7 +39,7 @@ export class RuntimeMemory {
     this.size = size;
   }
 
-  /** @internal Its address and size; whoever takes them frees the memory. */
+  /** @internal Its address and size. The caller must free the memory. */
   take(): Owned {
     this.check();
     const { address, size } = this;
@@ -53,7 +53,7 @@ export class RuntimeMemory {
   }
 }
 
-/** The address and size of bytes in the memory of the runtime: a copy, unless they are there. */
+/** The address and size of bytes in the memory of the runtime: a copy, unless they are already there. */
 function own(native: Native, bytes: Bytes): Owned {
   if (bytes instanceof RuntimeMemory) {
     if (bytes.native !== native) throw new ExecuTorchError("InvalidArgument", "this memory is of another runtime");
@@ -85,7 +85,7 @@ export class OwnedBytes {
 
   private constructor() {}
 
-  /** Calls `body` with the bytes of all sources in the memory of the runtime. What it did not take is freed if it fails. */
+  /** Calls `body` with the bytes of all sources in the memory of the runtime. If it fails, frees the bytes that it did not take. */
   static use<T>(native: Native, sources: readonly Bytes[], body: (owned: OwnedBytes) => T): T {
     const owned = new OwnedBytes();
     try {

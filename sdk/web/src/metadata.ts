@@ -12,14 +12,14 @@ export interface TensorInfo {
   isMemoryPlanned: boolean;
   /** Bytes for `sizes`. */
   nbytes: number;
-  /** Of an attribute: its name in the model, such as "layers.0.cache". */
+  /** The name that an attribute has in the model, such as "layers.0.cache". */
   name: string;
 }
 
 export interface MethodMeta {
   name: string;
   inputTags: Tag[];
-  /** Of each input that is a tensor, in order. */
+  /** The tensors among the inputs, in order. */
   inputTensorMeta: TensorInfo[];
   outputTags: Tag[];
   outputTensorMeta: TensorInfo[];

@@ -94,7 +94,7 @@ export class Module {
     return fromPlainValue(await this.call<Plain>("image", { data, width, height }, options)) as Tensor;
   }
 
-  /** What was recorded since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
+  /** The events since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
   etdump(): Promise<Uint8Array> {
     return this.call("etdump");
   }

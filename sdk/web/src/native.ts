@@ -62,7 +62,7 @@ export class Native {
     this.imports.log = sink;
   }
 
-  /** What receives the text of the next answer. */
+  /** Sets the sink that receives the text of the next answer. */
   onText(sink: TextSink): void {
     this.imports.text = sink;
   }
@@ -86,7 +86,7 @@ export class Native {
     return address === 0 ? "" : this.imports.string(address);
   }
 
-  /** Calls functions of the module. What they throw ends the runtime: its state is unknown then. */
+  /** Calls functions of the module. An exception ends the runtime, because its state is unknown then. */
   guard<T>(body: () => T): T {
     this.checkRunning();
     const { mayWait } = this.imports;
@@ -124,7 +124,7 @@ export class Native {
     }
   }
 
-  /** What a call throws. An error that the runtime did not report ends it. */
+  /** Returns the error that a call throws. An error that the runtime did not report stops the runtime. */
   private reasonOf(error: unknown): ExecuTorchError {
     if (error instanceof Refused) return error.reason;
     const reason =
@@ -188,9 +188,9 @@ export class Native {
     return this.view.getUint32(place + 4, true);
   }
 
-  /** check() and make() of a function that may wait, in guardAsync(): the object is 0 if it makes none. */
+  /** check() and make() for a function that may wait, inside guardAsync(). Returns 0 if the function makes no object. */
   async makeAsync(name: string, makes: boolean, ...args: (number | bigint)[]): Promise<number> {
-    const place = this.allocate(8); // others use that of make() meanwhile
+    const place = this.allocate(8); // other calls use the one of place() meanwhile
     const status = await resuming(this.call[name]!)(...args, ...(makes ? [place + 4] : []), place);
     const object = makes ? this.view.getUint32(place + 4, true) : 0;
     try {

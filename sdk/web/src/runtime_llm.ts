@@ -33,7 +33,7 @@ export interface GenerationOptions {
   seed?: number | bigint;
   /** Texts before which the answer ends. */
   stop?: string | readonly string[];
-  /** What is added to the logits of tokens, by their numbers. */
+  /** Numbers that are added to the logits of tokens, by the numbers of the tokens. */
   logitBias?: Readonly<Record<number, number>>;
   /** The most tokens that prompt look-up checks at once; 0, the default: no look-up. */
   lookupTokens?: number;
@@ -46,10 +46,10 @@ export interface GenerationOptions {
   ignoreEos?: boolean;
 }
 
-/** Of the last answer: numbers of tokens, and milliseconds. */
+/** Numbers of tokens and times in milliseconds of the last answer. */
 export interface LlmStats {
   promptTokens: number;
-  /** With the one that ended the answer. */
+  /** Includes the token that ended the answer. */
   generatedTokens: number;
   loadMs: number;
   /** Until the prompt was in the cache. */
@@ -170,7 +170,7 @@ export class RuntimeLlm {
           try {
             return onText(text) !== false;
           } catch (error) {
-            // It must not go through the frames of the module.
+            // The exception must not pass through frames of the module.
             failure = { error };
             return false;
           }

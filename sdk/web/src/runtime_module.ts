@@ -12,7 +12,7 @@ export interface LoadOptions {
   backendOptions?: Record<string, Record<string, number | boolean | string>>;
   /** All methods use one set of planned buffers: less memory, but each run overwrites the outputs of other methods. */
   shareMemory?: boolean;
-  /** Records what etdump() returns. */
+  /** Records the events that etdump() returns. */
   etdump?: boolean;
 }
 
@@ -217,7 +217,7 @@ export class RuntimeModule {
     return made;
   }
 
-  /** What was recorded since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
+  /** The events since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
   etdump(): Uint8Array {
     return this.guard(() => {
       const { native } = this;
@@ -242,7 +242,7 @@ export class RuntimeModule {
   }
 }
 
-/** What frees a module, also one that the garbage collector found: it does not refer to the module itself. */
+/** Returns a function that frees a module. It does not refer to the module, so it also serves after garbage collection. */
 function freeModule(native: Native, handle: number, methods: Map<string, Method>): () => void {
   return () => {
     if (native.failure !== undefined) return;

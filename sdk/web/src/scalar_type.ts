@@ -55,7 +55,7 @@ export class ScalarType {
   static readonly UInt32 = new ScalarType("UInt32", 28, Uint32Array);
   static readonly UInt64 = new ScalarType("UInt64", 29, BigUint64Array);
 
-  /** By PyTorch's number. */
+  /** The type with this number in PyTorch. */
   static of(value: number): ScalarType {
     const found = ScalarType.all.get(value);
     if (found === undefined) {

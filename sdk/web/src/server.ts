@@ -146,7 +146,7 @@ export class Server {
     return found;
   }
 
-  /** The bytes of the sources of call `id`, which "abort" ends; what they become is `load`'s to say. */
+  /** Downloads the sources of call `id`, which "abort" ends. Returns what `load` makes of their bytes. */
   private async loaded<T>(id: number, sources: Source[], options: DownloadOptions, wantsProgress: boolean, load: (bytes: Bytes[]) => T): Promise<T> {
     const abort = new AbortController();
     this.aborts.set(id, abort);

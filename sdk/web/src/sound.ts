@@ -14,7 +14,7 @@ export interface Sound {
 export interface SoundOptions {
   /** The sampling rate of the tensor, to which the browser resamples; by default the rate of the sound. */
   sampleRate?: number;
-  /** One channel, the mean of all; by default true. */
+  /** Whether all channels become one, their mean; by default true. */
   mono?: boolean;
 }
 

@@ -12,7 +12,7 @@ const { Suspending, promising } = WebAssembly as unknown as Jspi;
 /** Whether this system has JSPI. */
 export const isSuspendable = Suspending !== undefined && promising !== undefined;
 
-/** An import that suspends whoever calls it; where that cannot be, it must not be called. */
+/** An import that suspends its caller. Without JSPI it must not be called. */
 export function suspending(function_: (...args: number[]) => Promise<number>): WebAssembly.ImportValue {
   return isSuspendable ? new Suspending!(function_) : () => 0;
 }

@@ -31,7 +31,7 @@ messages.onMessage((message) => {
   }
 });
 
-/** Whoever waits for this thread gets the error. */
+/** Threads that wait for this one get the error. */
 function endWaits(message: string): void {
   if (instance === undefined) return;
   const { et_web_failure: failure, _emscripten_thread_crashed: crashed } = instance.exports as Record<string, Routine>;

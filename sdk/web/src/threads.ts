@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads of a runtime. Their workers are started before the runtime, because a worker does not start while the thread
-// that made it waits for it, which the runtime does.
+// The threads of a runtime. Their workers are started before the runtime, because the runtime waits for
+// its threads, and a worker does not start while the thread that made it waits.
 import { startThread, type Thread } from "./environment.js";
 import { ExecuTorchError } from "./errors.js";
 import type { Shared } from "./imports.js";
@@ -8,7 +8,7 @@ import { locations } from "./locations.js";
 
 const START_TIMEOUT_MS = 30000;
 
-/** To a worker: what it instantiates, or a thread that it runs. */
+/** A message to a worker: the module that it instantiates, or a thread that it runs. */
 export type ToThread =
   | { kind: "load"; shared: Shared; threadCount: number }
   | { kind: "run"; thread: number; stack: number; routine: number; argument: number };

@@ -12,7 +12,7 @@ import { Tensor } from "./tensor.js";
  * None.
  */
 export type Input = Tensor | number | bigint | boolean | string | { double: number } | null | undefined;
-/** An output. Ints are numbers, and BigInts where a number does not have them. */
+/** An output. Ints are numbers, or BigInts if a number cannot hold them. */
 export type Output = Tensor | number | bigint | boolean | string | null | Output[];
 
 const VALUE_SIZE = 16; // of et_value: a tag, a reserved field, a payload of 8 bytes

@@ -9,7 +9,7 @@ async function read(path) {
   return response.arrayBuffer();
 }
 
-/** The failures of all programs, and of all mistakes, with so many threads. */
+/** The failures of all programs and of all mistakes, with the options of a module. */
 async function failures(names, options) {
   const found = [];
   const attempt = async (body) => {
@@ -28,7 +28,7 @@ async function failures(names, options) {
   return found;
 }
 
-/** differenceOf() of a program that the server has in a folder of its own. */
+/** differenceOf() for a program that the server has in a separate folder. */
 const modelDifference = (folder, options) =>
   differenceOf(et, folder, async (path) => (await fetch(`models/${path}`)).arrayBuffer(), options);
 

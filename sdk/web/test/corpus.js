@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the programs of tests/data/corpus and compares their results with those of PyTorch eager: in Node.js and in a browser.
 
-/** What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1; 0: equal. */
+/** The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values; 0 for other types. */
 const TOLERANCES = { Half: 2e-3, Float: 1e-5, Double: 1e-12 };
 /** In this program, eager quantises all activations with one scale, but the backend has a scale for each row. */
 const QUANTIZED_BY_ROW = "q8_dynamic_linear_xnn";
@@ -141,7 +141,7 @@ export async function differenceOf(et, folder, read, options = {}) {
     const [a, b] = [found[i].toNumbers(), (await tensorOf(et, wanted, folder, read)).toNumbers()];
     expect(a.length === b.length, `expected ${b.length} elements, found ${a.length}`);
     b.forEach((number, k) => {
-      // Of NaN too: Math.max() returns it.
+      // The difference may be NaN, which Math.max() returns.
       difference = Math.max(difference, Math.abs(a[k] - number));
       largest = Math.max(largest, Math.abs(number));
       signal += number ** 2;

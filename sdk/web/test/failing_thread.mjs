@@ -5,7 +5,7 @@ const failsInTask = process.env.SDK_WEB_FAILS_IN === "task";
 const entry = (table, index) => {
   if (!failsInTask) throw new Error("planted");
   const found = table.get(index);
-  for (let i = 0; i < table.length; i++) table.set(i, null); // of this thread alone: tasks are called through it
+  for (let i = 0; i < table.length; i++) table.set(i, null); // the table of this thread only; tasks are called through it
   return found;
 };
 WebAssembly.Instance = function (module, imports) {

@@ -18,7 +18,7 @@ async function textOf(answer) {
   return text;
 }
 
-/** The tokenizer of the model's maker: a letter a token. */
+/** The tokenizer of the model: each letter is a token. */
 function letters() {
   const vocab = Object.fromEntries(Array.from({ length: 95 }, (_, i) => [String.fromCharCode(32 + i), i]));
   const split = { type: "Split", pattern: { Regex: "." }, behavior: "Isolated", invert: false };
@@ -126,7 +126,7 @@ test("an answer ends where its reader leaves it, stops it or aborts it", async (
     text = (await first).value;
     for await (const piece of answer) text += piece;
     assert.ok(text.length < 48 && EAGER.startsWith(text.slice(0, 20)), text);
-    // The context has what was read.
+    // The context has the tokens that were read.
     assert.equal(await llm.position(), 16 + text.length);
   }
   await llm.reset();
@@ -169,7 +169,7 @@ test("a chat has the template's prompts, and computes only what is new", async (
   await llm.dispose();
 });
 
-test("a tokenizer of its own file gives the same text", async () => {
+test("a tokenizer in a separate file gives the same text", async () => {
   const tokenizer = new TextEncoder().encode(JSON.stringify(letters()));
   const llm = await load({ tokenizer });
   assert.equal(await textOf(llm.generate(PROMPT, GREEDY)), EAGER);
@@ -234,7 +234,7 @@ test("language models that are loaded again and again leave the memory flat", as
   runtime.dispose();
 });
 
-test("what is no text, JSON or option is refused, and the runtime goes on", async () => {
+test("values that are not texts, JSON or options are refused, and the runtime goes on", async () => {
   const llm = await load();
   const round = { messages: [] };
   round.messages.push(round);

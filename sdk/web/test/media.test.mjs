@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors of pictures and sound, by arithmetic; tests/web has those of canvases and of resampling, which browsers have.
+// Tensors of pictures and sound, compared with arithmetic. tests/web tests canvases and resampling, which only browsers have.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { et, read } from "./support.mjs";

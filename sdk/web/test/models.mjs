@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node models.mjs FOLDER THREADS NAME...: prints, as JSON, how far the programs in folders of FOLDER are from what was expected.
+// node models.mjs FOLDER THREADS NAME...: prints as JSON how far the results of programs in folders of FOLDER are from the expected ones.
 import { readFileSync } from "node:fs";
 import { differenceOf } from "./corpus.js";
 import { et } from "./support.mjs";

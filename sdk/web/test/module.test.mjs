@@ -115,7 +115,7 @@ test("a view of a large buffer is sent to the worker alone", async () => {
   await module.dispose();
 });
 
-test("inputs that go to the worker in memory that comes back stay the caller's", async () => {
+test("inputs that are copied to reused buffers for the worker stay the caller's", async () => {
   const module = await Module.load(read("at_once/portable.pte"), { worker: true });
   const plain = await Module.load(read("at_once/portable.pte"), { worker: false });
   const count = 3 * 64 * 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The runtime in this thread: what Module has beyond the programs of the corpus, memory, and its end.
+// The runtime in this thread: the parts of Module that the corpus does not test, memory, and its end.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { et, read } from "./support.mjs";
@@ -39,7 +39,7 @@ test("a dynamic shape gives outputs of its size, and a later run another", () =>
   module.delete();
 });
 
-test("outputs are copies, or views where that is asked for", () => {
+test("outputs are copies, or views if the option requests them", () => {
   const module = load("add");
   const [first] = module.forward([Tensor.ones([2, 3]), Tensor.ones([2, 3])]);
   const [view] = module.forward([Tensor.full([2, 3], 2), Tensor.ones([2, 3])], { copy: false });
@@ -129,14 +129,14 @@ test("1000 loads and runs keep the memory as it is", () => {
   assert.equal(runtime.memoryBytes, before);
 });
 
-test("a module that nobody refers to is freed", { skip: typeof gc === "undefined" && "needs --expose-gc" }, async () => {
+test("an unreachable module is freed", { skip: typeof gc === "undefined" && "needs --expose-gc" }, async () => {
   const program = new Uint8Array(4 << 20);
   program.set(new Uint8Array(read("corpus/add/model.pte")));
   for (let i = 0; i < 100; i++) {
     try {
       runtime.Module.load(program);
     } catch {
-      // The bytes behind the program may be refused.
+      // The bytes after the program may be refused.
     }
     if (i % 5 === 0) {
       gc();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that fail while the runtime waits for them. In other processes, because a wait that does not end stops its process.
+// Threads that fail while the runtime waits for them. They run in other processes, because an endless wait would stop the tests.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const CODE = `
   const { locations, setLocations } = await import(${JSON.stringify(script("locations"))});
   setLocations({ ...locations(), thread: () => new URL(${JSON.stringify(new URL("failing_thread.mjs", import.meta.url).href)}) });
   const runtime = await Runtime.create({ threads: 2 });
-  // Of the programs, this one has operators that are large enough for two threads.
+  // The program of the corpus whose operators are large enough for two threads.
   const bytes = readFileSync(${JSON.stringify(`${data}corpus/gru_portable/model.pte`)});
   const attempt = () => {
     try {

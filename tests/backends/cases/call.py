@@ -71,7 +71,7 @@ def calls_of(name: str) -> list[Call]:
 
 
 def within(one: Call, largest: float) -> Call:
-    """A call with 0 in place of finite elements of its tensors beyond `largest`."""
+    """The call, with finite elements of its tensors that are larger than `largest` in magnitude replaced by 0."""
 
     def limited(x: Tensor) -> Tensor:
         return x.masked_fill(x.isfinite() & (x.abs() > largest), 0)
@@ -142,8 +142,8 @@ class Calls(nn.Module):
 
 
 def call_of(node: Node) -> str | None:
-    """The call that a node of a program of `Calls` computes, as the path of its `OneCall`; None if it belongs to none,
-    as the slice of a `Sliced`."""
+    """The call that a node of a program of `Calls` computes, as the path of its `OneCall`; None if it belongs to
+    no call, such as the slice of a `Sliced`."""
     paths = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
     return next((path for path in paths if path.startswith("calls.")), None)
 

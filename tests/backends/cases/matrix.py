@@ -44,7 +44,7 @@ def _() -> list[Call]:
 @operator("bmm.default")
 def _() -> list[Call]:
     calls = [call(normal(2, m, k), normal(2, k, n)) for m, k, n in _sizes()]
-    # Heads of a BERT on 70 tokens: threads could share the batch or the rows of each product.
+    # Heads of a BERT on 70 tokens: threads may divide the batch, or the rows of each matrix multiplication.
     return [*calls, call(normal(12, 70, 64), normal(12, 64, 70)), call(normal(12, 70, 70), normal(12, 70, 64))]
 
 

@@ -72,31 +72,31 @@ TILE_ROWS = tuple(
         }
     )
 )
-"""Rows of a GEMM's tile, and those that go to a thread together."""
+"""Rows of a GEMM's tile, and the unit in which rows are divided among threads."""
 
 PANEL = constants("kernels/simd/gemm.h", "kGemmMaxPanelWidth")[0]
 """Columns of a GEMM's panel, at most."""
 DEPTH = constants(_SIMD, "kMaxDepth")[0]
 """Rows of a panel."""
 STREAMS = constants(_SIMD, "kStreams")[0]
-"""Rows of the right matrix that a product of one row reads at a time."""
+"""Rows of the right matrix that a multiplication of one row reads at a time."""
 STRIP = constants(_SIMD, "kStripColumns")[0]
-"""Columns that a product of one row computes at a time."""
+"""Columns that a multiplication of one row computes at a time."""
 CONVERTED = constants("kernels/portable/cpu/math/matrix.cpp", "kChunk")[0]
-"""Columns of a product of other dtypes than float32."""
+"""Columns that matrix multiplications in other dtypes than float32 convert at a time."""
 
 GRAIN = constants(_INTERFACE, "GRAIN_SIZE")[0]
-"""Elements that are worth a thread."""
+"""The grain size in elements."""
 PRODUCTS = constants(_INTERFACE, "GRAIN_PRODUCTS")[0]
-"""Multiply-adds that are worth a thread."""
+"""The grain size in multiply-adds."""
 
 BLOCK = constants("kernels/portable/cpu/pattern/block_reader.h", "kBlock")[0]
 """Elements that the portable kernels compute at a time."""
 REDUCED_LANES = constants("kernels/portable/cpu/pattern/reduction.h", "kLanes")[0]
-"""Sums that a reduction of a run has side by side; a run has as many of each."""
+"""Independent sums of a reduction; a chunk has that many elements for each of them."""
 SOFTMAX_COLUMNS = constants("kernels/portable/cpu/op_softmax.cpp", "kColumns")[0]
 POOL_RUN = constants("kernels/optimized/cpu/pooling/taps.h", "kPoolRun")[0]
-"""Windows, or channels of one, that a pooling computes at a time."""
+"""Windows, or channels of a window, that pooling computes at a time."""
 NORM_BLOCK = constants("kernels/optimized/cpu/op_normalization.cpp", "kBlock")[0]
 """Channels of a pixel that batch normalisation scales at a time."""
 FILTER_TAPS = constants("kernels/optimized/cpu/convolution/planes.cpp", "kMaxTaps")[0]

@@ -46,7 +46,7 @@ def convolve(x: tuple[int, ...], w: tuple[int, ...], **options: Any) -> Call:
 
 
 def pointwise() -> list[Call]:
-    """Filters of one pixel: matrix products."""
+    """Filters of one pixel, which are matrix multiplications."""
     channels = [(one, 17) for one in CHANNELS] + [(17, one) for one in CHANNELS]
     calls = [convolve((1, i, 5, 7), (o, i, 1, 1), last=last) for i, o in channels for last in (False, True)]
     pixels = [

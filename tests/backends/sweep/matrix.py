@@ -43,7 +43,7 @@ def products() -> list[Sizes]:
 
 
 def shared() -> list[Sizes]:
-    """Depths around those at which one, two and eight threads share rows, or columns."""
+    """Depths around those at which rows, or columns, are divided among one, two and eight threads."""
     unit = TILE_ROWS[-1]
     sizes = []
     for parts in (1, 2, 8):

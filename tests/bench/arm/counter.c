@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plugin of QEMU's user mode (API 1, QEMU 6 to 8) that counts how often each translated block runs. When the program
 // exits, it writes a line for each block that ran: address, count, symbol or -, and the code of its instructions.
-// A program that calls lseek(-1, kMark, 0) twice, which only sets errno, has the counts of what runs in between.
+// If the program calls lseek(-1, kMark, 0) twice, only the code between the calls counts. The calls only set errno.
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// What this file uses of qemu-plugin.h, which Debian's package does not install.
+// The declarations of qemu-plugin.h that this file uses: Debian's package does not install the header.
 typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;

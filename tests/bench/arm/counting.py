@@ -24,7 +24,7 @@ SOURCE = Path(__file__).with_name("counter.c")
 CACHE = ROOT / ".cache/arm"
 CALLS = (1, 3)
 LONGEST_SECONDS = 3600  # of CPU time: a busy machine takes longer
-PLACE = "{calls}"  # stands in a command for the number of calls
+PLACE = "{calls}"  # placeholder in a command for the number of calls
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a call runs.
+    """The instructions that a call runs.
 
     Attributes:
-        blocks: Those with the most instructions first.
+        blocks: The blocks, most instructions first.
         decibels: The signal of the result over its difference from the expected one.
     """
 
@@ -105,7 +105,7 @@ def difference(one: dict[str, tuple[int, str]], three: dict[str, tuple[int, str]
     blocks = [
         Block(code, (count - one.get(code, (0, ""))[0]) / calls, symbol) for code, (count, symbol) in three.items()
     ]
-    # A negative count is of code that start or loading runs a different number of times, such as waiting for a lock.
+    # A count is negative if start or loading runs that code a different number of times, as when waiting for a lock.
     return tuple(sorted((b for b in blocks if b.count > 0), key=lambda b: -b.instructions))
 
 
@@ -114,11 +114,11 @@ class Command:
     """A program of the emulated system.
 
     Attributes:
-        arguments: PLACE stands for the number of calls.
+        arguments: PLACE is replaced by the number of calls.
         marks: Whether the program marks all calls but the first, as counter.c says.
         packages: The folder of Python's packages.
         libraries: The folder of the program's own libraries.
-        depends: On what the counts depend besides the processor: counts are kept by its digest.
+        depends: What the counts depend on besides the processor. Counts are kept under its digest.
     """
 
     arguments: list[str]
@@ -128,7 +128,7 @@ class Command:
     marks: bool = False
 
     def key(self, processor: Processor) -> str:
-        """The digest of what the counts depend on."""
+        """The digest of everything that the counts depend on."""
         digest = hashlib.sha256()
         for part in (SOURCE.read_bytes(), processor.qemu.encode(), processor.cpuinfo.encode(), *self.depends):
             digest.update(hashlib.sha256(part).digest())
@@ -177,7 +177,7 @@ def run(command: Command, calls: int, processor: Processor, system: Path, output
     """Runs the program in the emulator, on one core, so that no thread spins while another works."""
     core = str(max(os.sched_getaffinity(0)))
     emulator = ["qemu-aarch64", "-cpu", processor.qemu, "-plugin", f"{plugin()},out={output}", "-L", str(system)]
-    if command.libraries:  # of the emulated program: the emulator does not look there
+    if command.libraries:  # for the emulated program; the emulator does not search it
         emulator += ["-E", f"LD_LIBRARY_PATH={command.libraries}"]
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = str(command.packages or "")

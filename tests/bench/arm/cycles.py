@@ -20,10 +20,10 @@ instruction."""
 ITERATIONS = 100
 TRIPLE = "aarch64"
 ONE_VECTOR_A_CYCLE = ("cortex-a55",)
-"""Processors that start one operation on 128 bits a cycle, as Arm's optimization guide says; LLVM has two."""
+"""Processors that start one 128-bit operation per cycle, as Arm's optimization guide says; LLVM's model starts two."""
 ADDRESSES_AT_ONCE = ("cortex-a55",)
-"""Processors on which the address that a load or store leaves is there in the next cycle; LLVM has it when the load is
-done."""
+"""Processors on which the address that a load or store writes back is available in the next cycle; in LLVM's model it
+is available when the load is done."""
 _UPDATE = re.compile(r"\], (?:#-?\d+|x\d+)$|(?<=\])!$")
 _VECTOR = re.compile(r"(?!ld|st).*\.(?:16b|8h|4s|2d)\b")
 _AT_A_TIME = 200  # blocks in a call of llvm-mca

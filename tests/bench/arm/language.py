@@ -67,7 +67,7 @@ class ArmLanguageModels:
                 require_runner()
                 gguf = gguf_of(FILES[model], self.folder)
                 inputs = Inputs(self.folder, call, self._program(gguf))
-                if not inputs.logits.exists():  # with which this SDK's are compared
+                if not inputs.logits.exists():  # this SDK's results are compared with its results
                     wanted = [(rows[0], PEER), *(each for each in wanted if each != (rows[0], PEER))]
                 for row, column in wanted:
                     command = inputs.peer_command(gguf) if column == PEER else inputs.own_command()

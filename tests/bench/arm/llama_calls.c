@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 // What this file uses of llama.h, which the npm package does not have. A structure of more than 16 bytes is passed and
-// returned by its address on 64-bit Arm, so that one that is too large does; all parameters keep their defaults.
+// returned by its address on 64-bit Arm, so a declaration may be larger than it; all parameters keep their defaults.
 typedef struct {
   uint64_t words[64];
 } Structure;

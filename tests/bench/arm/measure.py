@@ -41,7 +41,7 @@ MODELS = {
     "decoder, one token": "bench:decoder",
     "LSTM 2x50": "bench:lstm",
 }
-"""Label to what `load_model` takes."""
+"""For each label, the argument of `load_model`."""
 EXPECTED = "expected.npy"
 COLUMNS = ("sdk", "ncnn", "MNN", "LiteRT", "onnxruntime")
 
@@ -51,7 +51,7 @@ class Row:
     """A model in one precision on one processor.
 
     Attributes:
-        figures: Of each column.
+        figures: The figure of each column.
         reasons: Why a column has none.
     """
 
@@ -80,12 +80,12 @@ class Row:
 
 @dataclass
 class Figures:
-    """Counts commands, says so, and keeps the figures in rows and in the results.
+    """Counts commands, prints progress, and keeps the figures in rows and in the results.
 
     Attributes:
         blocks: How many of each program's hottest blocks are printed.
         kept_only: Uses the results of earlier runs, and emulates nothing.
-        missing_only: Counts only what is not among the results, whatever has changed since.
+        missing_only: Counts only what is not among the results, even if it has changed since.
     """
 
     blocks: int = 0
@@ -101,7 +101,7 @@ class Figures:
         return True
 
     def fill(self, row: Row, column: str) -> None:
-        """Puts what the results have into a row."""
+        """Puts a figure or the reason for its absence from the results into a row."""
         try:
             row.figures[column] = self.results.figure(row.name(column))
         except ImpossibleError as error:
@@ -113,7 +113,7 @@ class Figures:
         self.fill(row, column)
 
     def add(self, row: Row, column: str, command: Command, check: Callable[[], float]) -> None:
-        """Counts a command; `check` is that of `count`."""
+        """Counts a command. `check` means the same as in `count`."""
         name, key = row.name(column), command.key(row.processor)
         if not self.blocks and self.results.has(name, key):
             self.fill(row, column)
@@ -133,11 +133,11 @@ class Figures:
 
 
 def until_stopped(figures: Figures, measure: Callable[[], None]) -> None:
-    """Measures; where that is interrupted, fills the table with what was counted until then."""
+    """Measures. After an interruption, fills the table with the results until then."""
     try:
         measure()
     except KeyboardInterrupt:
-        say("interrupted: the table has what was counted until now; another run continues")
+        say("interrupted: the table has the results until now; another run continues")
         figures.kept_only = True
         measure()
 
@@ -262,7 +262,7 @@ def peer_command(engine: str, program: Path, example: Example, system: Path) -> 
 
 
 def _files(program: Path) -> list[Path]:
-    """The program's files: itself or what its folder has, and what lies beside it."""
+    """The program's files: the file itself or the content of its folder, and the files beside it."""
     beside = sorted(program.parent.glob(f"{program.name}.*"))
     inside = sorted(program.iterdir()) if program.is_dir() else [program]
     return [*inside, *beside]

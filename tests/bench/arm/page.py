@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The counts as Markdown: a table for each precision and processor, the means, and what was not counted."""
+"""The counts as Markdown: a table for each precision and processor, the means, and the rows without counts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bench.peer_page import readable
 from bench.peer_table import OURS
 
 FIGURES = ("instructions", "cycles")
-_FEW = 3  # models that are named even where all are meant
+_FEW = 3  # up to so many models are named, even if they are all models
 
 
 def page(rows: list[Row], columns: dict[str, str], results: Results) -> str:
-    """The page of one run: tables of the rows that have figures, and what has none."""
+    """The page of one run: tables of the rows that have figures, and a list of the others."""
     parts = [f"{versions(columns)} {_dates(rows, list(columns), results)}".strip()]
     for precision, processor in kinds(rows):
         chosen = [row for row in rows if (row.precision, row.processor.name) == (precision, processor) and row.figures]
@@ -69,7 +69,7 @@ def _first_line(*command: str) -> str:
 
 
 def _table(rows: list[Row], columns: list[str]) -> Iterator[str]:
-    """Millions of instructions and of cycles, and this SDK's over those of the peer with the fewest."""
+    """Millions of instructions and of cycles, and this SDK's numbers divided by the smallest ones of a peer."""
     head = ["model", *columns, *(f"sdk / best, {what}" for what in FIGURES)]
     yield "| " + " | ".join(head) + " |"
     yield "|" + "---|" * len(head)
@@ -98,7 +98,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def missing(rows: list[Row]) -> Iterator[str]:
-    """The models that were not counted, by reason, with the engines, and the processors if it is not all of them."""
+    """The models without counts, by reason, with their engines, and with their processors if some were counted."""
     found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for row in rows:
         for column, reason in row.reasons.items():

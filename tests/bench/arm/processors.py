@@ -15,11 +15,11 @@ class Processor:
     """A processor that programs are counted on.
 
     Attributes:
-        name: For the command line.
-        title: For tables.
-        qemu: Of QEMU's option -cpu.
+        name: The name for the command line.
+        title: The name for tables.
+        qemu: The value of QEMU's option -cpu.
         model: The processor whose scheduling model of llvm-mca gives the cycles.
-        part: Of MIDR_EL1 and /proc/cpuinfo; libraries choose kernels by implementer and part.
+        part: The part number in MIDR_EL1 and /proc/cpuinfo; libraries choose kernels by implementer and part.
         implementer: 0x41 is Arm.
         features: The line of /proc/cpuinfo.
     """
@@ -53,8 +53,8 @@ def _arm(name: str, title: str, cpu: str, model: str, part: int, features: str) 
     return Processor(name, title, f"{cpu},midr=0x{0x411F0000 | part << 4:x}", model, part, features)
 
 
-# QEMU 7.2 has neither the A55, whose instructions are those of the A76, nor the X2. LLVM's -mcpu=cortex-a76 is the
-# model of the A57; the Neoverse N1 has the A76's pipelines, the Neoverse V1 those of the X1, from which the X2 comes.
+# QEMU 7.2 has neither the A55, which has the instructions of the A76, nor the X2. LLVM uses the model of the A57 for
+# -mcpu=cortex-a76. The Neoverse N1 has the pipelines of the A76, and the Neoverse V1 those of the X1, like the X2.
 PROCESSORS = {
     processor.name: processor
     for processor in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cells of the tables that earlier runs have counted: a table of hours is counted over several of them."""
+"""The cells of the tables that earlier runs have counted. Counting a table takes hours, which several runs share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_COUNTED = "not emulated yet"
 
 @dataclass(frozen=True)
 class Figure:
-    """What a call costs.
+    """The costs of a call.
 
     Attributes:
         decibels: The signal of the result over its difference from eager float32.
@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         counted: The date.
@@ -50,8 +50,8 @@ class Cell:
 
 
 class Results:
-    """The file of the cells. It is written with each one: a run that ends early loses nothing, and runs at the same
-    time keep each other's."""
+    """The file of the cells. It is written after each cell, so a run that ends early loses nothing. Runs at the same
+    time keep each other's cells."""
 
     def __init__(self, path: Path = FILE) -> None:
         self.path = path
@@ -76,7 +76,7 @@ class Results:
         return cell.figure
 
     def has(self, name: str, key: str | None) -> bool:
-        """Whether a cell was counted; with a key, of what the key stands for."""
+        """Whether a cell was counted; if `key` is given, under this key."""
         return name in self.cells and key in (None, self.cells[name].key)
 
     def put(self, name: str, key: str, found: Figure | ImpossibleError) -> None:
@@ -102,7 +102,7 @@ class Results:
 
 
 def _content(cell: Cell) -> dict[str, Any]:
-    """Without what is empty; JSON has no infinity."""
+    """The fields that are not empty, as a dict for JSON, which has no infinity."""
     content = {key: value for key, value in asdict(cell).items() if value not in (None, "")}
     if cell.figure and isinf(cell.figure.decibels):
         del content["figure"]["decibels"]

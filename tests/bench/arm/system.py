@@ -28,7 +28,7 @@ WHEELS = {
     "onnxruntime": ("onnxruntime", "numpy"),
     "openvino": ("openvino", "numpy"),
 }
-"""What the modules of bench.engines import when they run a program."""
+"""The packages that the modules of bench.engines import when they run a program."""
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 
 

@@ -33,10 +33,10 @@ class Declaration:
 
     Attributes:
         title: Their column in tables.
-        color: Of their dots in docs/peers.svg.
+        color: The color of their dots in docs/peers.svg.
         packages: Distributions whose versions the tables print.
-        suffix: Of their programs.
-        make: Makes an engine of its name and a number of threads. An engine has `export`, `prepare`, `load` and
+        suffix: The suffix of their programs.
+        make: Makes an engine from its name and a number of threads. An engine has `export`, `prepare`, `load` and
             `first_result`, which `worker.py` calls.
         environment: The Python that runs them: this one ("sdk"), that of tests/interop ("oracle"), or one with the
             packages of `NAME.txt` ("own").

@@ -30,7 +30,7 @@ class LiteRtEngine:
             made = quantizer.Quantizer(floats, recipe.static_wi8_ai8())
             for end in (qtyping.TFLOperationName.INPUT, qtyping.TFLOperationName.OUTPUT):
                 made.update_quantization_recipe(".*", end, algorithm_key="no_quantize")
-            # The converter makes int64 int32.
+            # The converter changes int64 to int32.
             arrays = [tensor.numpy() if tensor.is_floating_point() else tensor.int().numpy() for tensor in inputs]
             samples = {f"args_{index}": array for index, array in enumerate(arrays)}
             found = made.calibrate({"serving_default": [samples]})

@@ -33,8 +33,8 @@ class OriginalEngine(PteEngine):
         return [module.XnnpackPartitioner()]
 
     def core_ml_partitioner(self) -> Any:
-        """Returns the default partitioner, or for models with states one with a deployment target that supports states,
-        which the default does not choose."""
+        """Returns the default partitioner. Models with states get one whose deployment target supports states,
+        because the default target does not."""
         partition = importlib.import_module("executorch.backends.apple.coreml.partition")
         if not self.has_states:
             return partition.CoreMLPartitioner()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to load a program as applications do, with verification and without, in turns:
+// The cost of loading a program as applications do, with verification and without, in turns:
 //
 //     load_time ROUNDS model.pte
 //
-// A sample is the CPU time of the thread, in the system and outside of it, from the path of a file to a method that can
-// be executed: the file is opened and read or mapped, its pages are touched, the method is made. Releasing it is not
-// part of it. The fastest sample of each kind in a round counts, because other work of the machine only adds time. The
-// first mapped load behind those that read the file is left out: the heap has just got its largest block back and is
-// tidy, so that load is faster than any other, and it would always be one without verification.
+// A sample is the CPU time of the thread (user and system) from the path of a file to a method that can be executed:
+// the file is opened and read or mapped, its pages are touched, the method is made. The release of the method does not
+// count. The fastest sample of each kind in a round counts, because other work of the machine only adds time. The
+// first mapped load after those that read the file is left out: the heap has just got its largest block back, so that
+// load is faster than any other, and it would always be one without verification.
 // Prints a line for each round: microseconds of a file that is read, of one that is mapped, and of one that is mapped
 // and verified.
 #include <algorithm>
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     load(path, Module::LoadMode::Mmap, Verification::Minimal);
     for (int sample = 0; sample < kMappedSamples; ++sample) {
       for (int turn = 0; turn < 2; ++turn) {
-        const int level = (sample + turn) % 2;  // each is first as often as the other
+        const int level = (sample + turn) % 2;  // each is the first equally often
         mapped[level] = std::min(mapped[level], load(path, Module::LoadMode::Mmap, levels[level]));
       }
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the operators of a program take, by the events that an ETDump would hold, on one thread unless told otherwise:
+// The time of a program's operators, from the events that an ETDump would hold, on one thread unless told otherwise:
 //
 //     operator_times model.pte seconds [threads]
 //
-// The method "forward" is executed on zeros for at least so many seconds, after one execution that does not count.
-// Prints the number of executions and the seconds of the fastest one, and then a line for each operator: its seconds
-// where it was fastest, its debug handle and its name, with tabs between; what else the machine does is in none of
-// them. Inside of a delegate it is the handle of a node, and the name the backend's; else it is the number of an
-// instruction, and the name OPERATOR_CALL for a kernel or DELEGATE_CALL for a delegate, whose operators are part of its
-// time. Needs a build with EXECUTORCH_ENABLE_EVENT_TRACER.
+// The method "forward" is executed on zeros for at least `seconds`, after one execution that does not count. Prints the
+// number of executions and the seconds of the fastest one, and then a line for each operator: the seconds of its
+// fastest execution, its debug handle and its name, separated by tabs. For an operator inside of a delegate, these are
+// the handle of a node and the backend's name of it. Otherwise the handle is the number of an instruction, and the name
+// is OPERATOR_CALL for a kernel or DELEGATE_CALL for a delegate, whose time includes its operators. Needs a build with
+// EXECUTORCH_ENABLE_EVENT_TRACER.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads a language model with one engine, and measures its answers. An engine is a function that returns what makes one: it calls
-// `onPiece` for each piece of the text and returns the number of tokens of the prompt.
+// Loads a language model with one engine, and measures its answers. An engine is a function that returns another one: it makes an
+// answer, calls `onPiece` for each piece of the text, and returns the number of tokens of the prompt.
 
 async function sdk(program, threads) {
   const { LlmModule } = await import("./package/dist/esm/index.js");

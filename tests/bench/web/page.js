@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads one program with one engine, and measures its calls. An engine is a function that returns what makes a call and returns the
-// elements of the first result. Each call passes inputs from JavaScript and returns results to it, as an application's does.
+// Loads one program with one engine, and measures its calls. An engine is a function that returns another one: it makes a call
+// and returns the elements of the first result. Each call passes inputs from JavaScript and returns results to it, as an application's does.
 const peers = new URL("./peers/", location.href).href;
 
-/** In a worker, as it is by default. */
+/** Runs in a worker, as the package does by default. */
 async function sdk(program, inputs, threads) {
   const { Module, Tensor } = await import("./package/dist/esm/index.js");
   const module = await Module.load(program, { threads });
@@ -25,7 +25,7 @@ async function litert(program, inputs, threads) {
   const { loadLiteRt, loadAndCompile, Tensor } = await import("./peers/@litertjs/core/dist/index.js");
   await loadLiteRt(`${peers}@litertjs/core/wasm/`, { threads: threads > 1 });
   const model = await loadAndCompile(program, { accelerator: "wasm", cpuOptions: { numThreads: threads } });
-  // Its converter makes int64 int32.
+  // LiteRT's converter changes int64 to int32.
   const narrow = (data) => (data instanceof BigInt64Array ? Int32Array.from(data, Number) : data);
   return async () => {
     const tensors = inputs.map(({ data, shape }) => new Tensor(narrow(data), shape));
@@ -54,9 +54,9 @@ async function load(engine, program, inputs, threads) {
   return Array.from(result);
 }
 
-/** Milliseconds of a call, over so many seconds of calls. */
+/** Milliseconds of a call, the mean over `seconds` of calls. */
 async function measure(seconds) {
-  await call(); // what other engines did in the meantime has left the caches
+  await call(); // the caches then have this engine's data and not that of others
   const start = performance.now();
   let calls = 0;
   do {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main program.pte "operators": the operators must be registered; then the program is loaded and run. The word
-// "own" among them asks for the project's own kernel to be called.
+// main program.pte "operators": the operators must be registered; then the program is loaded and run. If they
+// contain "own", the project's own kernel must have been called.
 #include <cstdint>
 #include <cstdio>
 #include <sstream>

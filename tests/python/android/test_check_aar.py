@@ -185,7 +185,7 @@ def test_and01_a_bad_library_is_found(tmp_path: Path, flags: list[str], source: 
     try:
         library = compile_library(tmp_path, flags, source)
     except subprocess.CalledProcessError:
-        pytest.skip("this machine's linker has not got what the case needs")
+        pytest.skip("this machine's linker lacks what the case needs")
     assert said in check(pack(tmp_path, library))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sdk/android/test_on_device with stand-ins of adb and d8, which run the program on this machine: what is sent to the
-device and what it starts, and what is said where something is missing. No device was at hand."""
+device, what it starts, and the errors if something is missing. It has not been run with a device."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_logits_equal_transformers(model: Any, program: str) -> None:
 
 
 def test_features_to_tokens(model: Any, program: str) -> None:
-    """ECO-03: as transformers' logits choose them, until the end or the limit."""
+    """ECO-03: the tokens are the ones that transformers' logits choose, until the end or the limit."""
     runner = AsrRunner(program)
     for seed in range(3):
         features = features_of(sound_of(24000, seed))

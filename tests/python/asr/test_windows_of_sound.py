@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Windows of long sound, by programs that write what a table says."""
+"""Windows of long sound, with programs whose texts are in a table."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_sound_that_is_not_a_multiple_of_the_window(tmp_path: Path, fixed: bool,
 
 
 def test_texts_that_the_limit_cuts(tmp_path: Path) -> None:
-    """The next window begins at the last time: each word is heard with every limit."""
+    """The next window begins at the last timestamp, so each word is transcribed whatever the limit is."""
     runner = runner_of(tmp_path, [TWO_PARTS, ONE_PART, SILENCE], **TIMES)
     sound = sound_of(SECOND, {round(0.4 * SECOND): 1, round(0.8 * SECOND): 2})
     for count in (4, 5, 6, 7, 8, 9):

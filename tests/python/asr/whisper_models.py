@@ -15,7 +15,7 @@ START, LANGUAGE, EOS = 92, 93, 94
 """The tokens that begin the text, name its language and end it."""
 SUPPRESSED = [7, 8]
 NO_TIMES = 95
-"""The token that makes a model that can write times write none."""
+"""The token that turns off the timestamps of a model that can write them."""
 WINDOW = 32000
 """The largest number of samples in a call: two seconds."""
 
@@ -66,7 +66,7 @@ def save(model: Any, folder: Path) -> None:
 
 
 def save_tokenizer(folder: Path) -> None:
-    """Its tokenizer alone."""
+    """Writes only the tokenizer."""
     letters = {chr(32 + i): i for i in range(92)}
     special = {"<start>": START, "<en>": LANGUAGE, "<end>": EOS, "<95>": 95}
     tokenizer = {

@@ -28,10 +28,11 @@ _TESTS = Path(__file__).resolve().parents[2]
 def steps(name: str) -> Mapping[str, float]:
     """Returns the largest differences of the results, in steps of int8 over the range of PyTorch's results.
 
-    `float32`: of the float program from the model; `int8`: of the quantised program from the model with quantize and
-    dequantize in float64; `reference`: of the same in float32 from float64, which is what the rounding of PyTorch's
-    sums costs; `quantisation`: of float64 from the model; `layers`: the most steps of one layer of the quantised
-    program from float64, with the same inputs; `rounded_otherwise`: the share of these integers that differ.
+    "Q/DQ" is the model with quantize and dequantize. `float32`: between the float program and the model; `int8`:
+    between the quantised program and Q/DQ in float64; `reference`: between Q/DQ in float32 and in float64, the cost of
+    the rounding of PyTorch's sums; `quantisation`: between Q/DQ in float64 and the model; `layers`: the most steps
+    between a layer of the quantised program and of Q/DQ in float64, with the same inputs; `rounded_otherwise`: the
+    share of these integers that differ.
     """
     torch.manual_seed(0)
     model, inputs = importlib.import_module(f"sdk.examples.cadence.models.{name}").model_and_inputs()

@@ -201,4 +201,4 @@ IMAGE = ([2, 1], [1, 0], [1, 1])
 BOOLS = [torch.tensor([[True, False, True], [False, False, True]])]
 
 Case = tuple[Any, list[torch.Tensor], Call, Any, int, Any]
-"""The pass, the inputs, the calls, the operator that goes and how many calls of it remain, the operator that comes."""
+"""The pass, the inputs, the calls, the operator that the pass replaces, its remaining calls, and the new operator."""

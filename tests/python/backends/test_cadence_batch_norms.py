@@ -75,7 +75,7 @@ def test_attributes_are_folded(transposed: bool, has_bias: bool, groups: int) ->
 
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_packed_weights_are_folded(per_channel: bool) -> None:
-    """The weights keep their scale, so that results differ by what they are rounded by."""
+    """The weights keep their scale, so that results differ by the rounding of the weights."""
     weight = torch.randn(4, 3, 3, 3) / 4
     scales = weight.abs().amax((1, 2, 3)) / 30  # the batch norm multiplies weights by up to 4
     if per_channel:
@@ -158,7 +158,7 @@ _SCALE = (1 + nn.BatchNorm2d(4).eps) ** -0.5
 
 @functools.cache
 def _divided() -> tuple[torch.export.ExportedProgram, Tensor, Tensor]:
-    """The program, an input and the result. Who changes the program restores it."""
+    """The program, an input and the result. Tests that change the program restore it."""
     torch.manual_seed(0)
     model, x = _Divided().eval(), torch.randn(2, 3, 4, 4)
     return torch.export.export(model, (x,)), x, model(x)
@@ -180,7 +180,7 @@ def test_only_divisors_of_channels_are_folded(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("at", range(5))
 def test_what_others_read_is_not_folded(at: int) -> None:
-    """Each node between the convolution and the batch norm would get the folded bias."""
+    """Folding would change the value of each node between the convolution and the batch norm for its other users."""
     program, *_ = _divided()
     nodes = [node for node in program.graph.nodes if node.op == "call_function"]
     first = next(i for i, node in enumerate(nodes) if node.target == torch.ops.aten.conv2d.default)
@@ -199,7 +199,7 @@ def test_divided_convolutions_are_folded() -> None:
 
 
 class _FloatBias(nn.Module):
-    """What torchao leaves of a batch norm behind a convolution that was trained without a bias."""
+    """The operators that torchao leaves of a batch norm after a convolution that was trained without a bias."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class _FloatBias(nn.Module):
 
 
 def test_biases_of_floats_are_quantised() -> None:
-    """CAD-04: the convolution's operator takes a bias of int32. Where the result stays in floats, so does it."""
+    """CAD-04: the convolution's operator takes a bias of int32. If the result stays in floats, the bias does, too."""
     torch.manual_seed(0)
     model, x = _FloatBias().eval(), torch.randn(2, 3, 4, 4)
     program = torch.export.export(model, (x, True))

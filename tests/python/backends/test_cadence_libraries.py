@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cadence's kernel libraries: what they have kernels for, programs that need others, and the options of CMake."""
+"""Cadence's kernel libraries: their kernels, programs that need others, and the options of CMake."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_programs_that_a_library_runs() -> None:
 
 
 def _configure(folder: Path, *options: str) -> str:
-    """Configures a project that asks for Cadence's kernels. Returns what CMake says."""
+    """Configures a project that requests Cadence's kernels. Returns what CMake says."""
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24)\nproject(vendor C CXX)\n"
         "add_library(executorch_core INTERFACE)\nadd_library(portable_kernels INTERFACE)\n"
@@ -107,7 +107,7 @@ def test_options_say_what_is_missing(tmp_path: Path) -> None:
     (operators / "op_mul.cpp").write_text("int mul_out(int a) { return a; }\n")
     message = _configure(tmp_path, f"-DCADENCE_KERNELS_DIR={kernels}")
     assert "functions.yaml names functions that no file" in message and "has: add_out." in message
-    # Their headers of the core are other ones; only those of Cadence's backend are for these sources.
+    # The sources must get this SDK's headers of the core, and only the headers of Cadence's backend from ExecuTorch.
     other = theirs / "executorch/runtime/core/error.h"
     other.parent.mkdir(parents=True)
     other.write_text("#error ExecuTorch's header in place of this SDK's\n")

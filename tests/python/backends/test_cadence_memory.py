@@ -125,7 +125,7 @@ def test_operands_of_a_concatenation_lie_in_sequence() -> None:
 
 
 def test_copies_that_are_kept() -> None:
-    """Along an inner dimension, of one tensor twice, of parameters' memory, and at an odd address."""
+    """Concatenations along an inner dimension, of one tensor twice, of parameters' memory, and at an odd address."""
     for operands, size, dim, options in (
         ((torch.ones(2, 6), torch.ones(2, 6)), [2, 12], 1, {}),
         ((torch.ones(2, 6),), [4, 6], 0, {}),

@@ -39,7 +39,7 @@ def test_sums_are_rounded_once(factor: float, bits: int) -> None:
     multiplier, shift = fixed_point(factor)
     exact = [(each * multiplier + (1 << (shift - 1))) >> shift for each in sums]
     results = rescale(torch.tensor(sums), [factor]).tolist()
-    beyond = 1 << 31  # results that no stored integer has are cut
+    beyond = 1 << 31  # larger results are clamped
     for found, expected in zip(results, exact, strict=True):
         assert found == expected or (abs(expected) >= beyond and found * expected > 0 and abs(found) >= beyond)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The loop of all partitioners: which calls become partitions, and the reasons of the others."""
+"""The loop of all partitioners: which calls become partitions, and the reasons for leaving the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Named(Support):
 
     def refusal(self, node: Node) -> str | None:
         if node.name.startswith("getitem"):
-            return None  # it is left if its call is
+            return None  # a getitem stays outside if its call does
         return None if name_of(node) in self._takes else f"Demo has no {name_of(node)}"
 
     def is_only_with_readers(self, node: Node) -> bool:
@@ -43,7 +43,7 @@ class Named(Support):
 
 
 def name_of(node: Any) -> str:
-    """`relu`, of `aten.relu.default`."""
+    """Returns, for example, `relu` for `aten.relu.default`."""
     return str(node.target.__name__).split(".")[1] if "." in str(node.target.__name__) else node.name
 
 
@@ -67,7 +67,7 @@ def test_the_largest_partitions_and_the_reasons() -> None:
 def test_a_call_that_needs_its_readers() -> None:
     support = Named("relu exp neg", pairs="relu exp")
     parts, refused = divided(lambda x: x.neg().exp().relu().sin(), support)
-    # exp needs relu, which needs sin.
+    # exp needs relu, and relu needs sin.
     assert parts == [["neg"]]
     assert refused == {
         "sin": "Demo has no sin",

@@ -160,7 +160,7 @@ def test_a_weight_of_several_graphs_is_stored_once() -> None:
         _, edge = lower(name, XnnpackPartitioner())
         data = [len(buffer) for module in delegates(edge) for buffer in module.named_data_store_output.buffers]
         sizes.append(len(edge.to_executorch().buffer))
-        assert data.count(64) == 2  # each delegate names the weight of its own
+        assert data.count(64) == 2  # each delegate has the weight under its own name
     assert sizes[0] < sizes[1]
 
 
@@ -199,7 +199,7 @@ def _others() -> dict[str, Callable[[], Any]]:
 @pytest.mark.parametrize("backend", _others())
 @pytest.mark.parametrize("name", ["cond", "one weight in both", "while", "map", "nested", "while, from a weight"])
 def test_all_partitioners_go_into_branches(backend: str, name: str) -> None:
-    """Each part computes in Python what the program computed; tests of the backends check their numbers."""
+    """The partitions compute the same as the program in Python; the backends' own tests check their numbers."""
     model, edge = lower(name, _others()[backend]())
     program = edge.exported_program()
     inside = [

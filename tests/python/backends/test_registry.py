@@ -152,7 +152,7 @@ def test_schemes_with_known_names() -> None:
 
 
 def test_one_backend_is_the_default_on_cpus(declare: Declare) -> None:
-    """One backend of this repository declares it. A second one is an error only if the default is requested."""
+    """One backend of this repository declares itself the default. Two are an error only if the default is requested."""
     default = registry.default_backend()
     assert default is not None and default.default_on_cpu
     declare("eager", more="default_on_cpu=True,")

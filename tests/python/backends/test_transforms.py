@@ -69,7 +69,7 @@ def operators(program: ExportedProgram) -> list[str]:
 
 
 def after(passes: list[Any], model: torch.nn.Module | Callable[..., Any], *inputs: torch.Tensor) -> list[str]:
-    """The operators that passes leave; the program computes what it did."""
+    """Returns the operators that passes leave; checks that the program still computes the same."""
     edge = edge_of(model, *inputs)
     expected = edge.exported_program().module()(*inputs)
     changed = edge.transform(passes).exported_program()

@@ -157,7 +157,7 @@ def test_kr06_specialised_kernel(tmp_path: Path) -> None:
 """,
     )
     (entry,) = load_functions(path)
-    # A call has self, other and out, and out once more as what it returns.
+    # A call has self, other and out, and out once more as its result.
     assert entry.keys == tuple("v1/" + "|".join([f"{dtype};0,1,2,3"] * 4) for dtype in (7, 6))
 
 

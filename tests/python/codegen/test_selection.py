@@ -32,7 +32,7 @@ def oplist(tmp_path: Path, *arguments: str | Path) -> tuple[int, Path]:
     return gen_oplist.main([*map(str, arguments), "--output_path", str(output)]), output
 
 
-# What the original's gen_oplist says of the same files.
+# The output of the original's gen_oplist for the same files.
 @pytest.mark.parametrize(
     ("name", "operator", "key"),
     [
@@ -220,7 +220,7 @@ def test_sb12_the_header_says_the_dtypes_of_operators_and_source_files(tmp_path:
     assert 'if (name == "op_called.cpp") {\n    return 0x880u;  // Double, Bool\n' in header
     assert "op_mm" not in header and "helper" not in header
     assert 'if (name == "lt.Tensor_out") {\n    return (dtype & 0x880u) != 0;' in header
-    # Long and Float are those of a conversion; other files are compiled for all of these.
+    # Other files are compiled for all of these dtypes; Long and Float come from a conversion.
     assert "  return 0x8d0u;\n}" in header
     of_both = gen_selected_op_variants.render_header(from_yaml(selection), [functions], [sources, fast])
     assert of_both.count('"op_mm.cpp"') == 1

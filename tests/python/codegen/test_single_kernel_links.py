@@ -36,7 +36,7 @@ def compiled(library: str) -> dict[Path, Path]:
 @pytest.mark.slow
 @pytest.mark.parametrize("library", sorted(LEAST))
 def test_every_kernel_alone_links(library: str, tmp_path: Path) -> None:
-    """SB-05: no symbol stays undefined, and the kernel is in what is linked."""
+    """SB-05: no symbol stays undefined, and the linked file has the kernel."""
     compiler = shutil.which("c++")
     if compiler is None or not BUILD.is_dir() or sys.platform != "linux":
         pytest.skip("needs Linux, a compiler, and build/package or what SDK_KERNEL_BUILD names")

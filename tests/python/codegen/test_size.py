@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m sdk.codegen size`: what a build for some models links."""
+"""`python -m sdk.codegen size`: the parts that a build for some models links."""
 
 from __future__ import annotations
 

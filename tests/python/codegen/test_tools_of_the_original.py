@@ -34,7 +34,7 @@ def selected(path: Path, **operators: list[str]) -> Path:
 
 
 def test_files_that_are_not_utf8_are_named(tmp_path: Path) -> None:
-    """Of lists, sources and YAML."""
+    """The error names the file, for lists, sources and YAML."""
     file = tmp_path / "latin1"
     file.write_bytes("# für alle\n".encode("latin-1"))
     with pytest.raises(OSError, match=r"UTF-8.*latin1"):

@@ -14,7 +14,7 @@ import torch
 
 @dataclass
 class Files:
-    """A program, what was recorded of it, and what eager mode gives for its inputs."""
+    """A program, files that describe it and its runs, and eager mode's results for its inputs."""
 
     folder: Path
     inputs: list[torch.Tensor]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 
 def damaged(data: bytes) -> st.SearchStrategy[bytes]:
-    """Generates the bytes truncated, with some of them changed, or both."""
+    """Generates truncated or changed copies of the bytes, or copies with both."""
 
     def change(pair: tuple[int, list[tuple[int, int]]]) -> bytes:
         length, changes = pair

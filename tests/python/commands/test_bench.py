@@ -107,7 +107,7 @@ def test_three_times_the_work_takes_longer(sdk: Call, programs: Path) -> None:
     found = sdk("bench", programs / "one.pte", programs / "three.pte", "--input", "zeros", *QUICK, "--json").json
     ratio = found["ratio"]
     assert ratio["low"] <= ratio["value"] <= ratio["high"]
-    assert ratio["value"] > 1  # about 3, but on a machine that has much else to do
+    assert ratio["value"] > 1  # about 3, except on a busy machine
     for program in found["programs"]:
         call, start = program["call"], program["warm_start"]["start"]
         assert 0 < call["min"] <= call["p50"]

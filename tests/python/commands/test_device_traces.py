@@ -22,7 +22,7 @@ def test_a_trace_of_executor_runner(sdk: Callable[..., Result], files: Files, tm
     """PROF-03: executor_runner has a flag for ETDumps, and writes one of 20 runs with the operators inside of the
     backend.
 
-    It is what the page does with a board: the events have the operators and source lines of the model.
+    The page does the same with a board: the events have the operators and source lines of the model.
     """
     runner = next(iter(find_runners()), None)
     if runner is None:

@@ -171,7 +171,7 @@ def test_wrong_arguments_are_one_line(
 
 @pytest.mark.parametrize("name", ["net.pte", "net.bpte", "net.etdp", "net.etrecord", "data.ptd"])
 def test_damaged_files_are_a_typed_error(files: Files, name: str) -> None:
-    """Cut off or with other bytes in it, a file is described or is a CommandError; nothing else."""
+    """A file that is cut off or has other bytes is described, or gives a CommandError and no other error."""
     source = next((CORPUS / "ptd_portable").glob("*.ptd")) if name == "data.ptd" else files[name]
     slow = name == "net.etrecord"
 
@@ -210,7 +210,7 @@ def test_an_etrecord_that_unpacks_to_much_more_is_refused(sdk: Call, tmp_path: P
 
 
 def test_names_in_a_file_cannot_command_the_terminal(tmp_path: Path) -> None:
-    """An escape sequence in the name of a method is shown, not obeyed."""
+    """An escape sequence in the name of a method is printed as text."""
     content = (CORPUS / "add" / "model.pte").read_bytes()
     changed = content.replace(b"forward", b"f\x1b[2Jrd")
     assert changed != content

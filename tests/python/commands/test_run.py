@@ -190,7 +190,7 @@ def test_backend_info(sdk: Call) -> None:
     assert default().id in text
     assert all(f"{kind}" in text and used in text for kind, used in found["kernels"].items())
     flags = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
-    if " avx2 " in flags and " fma " in flags:  # of this processor, not of what the kernels say
+    if " avx2 " in flags and " fma " in flags:  # the expected names follow from the processor's flags
         assert set(found["kernels"]) == {"optimized", "low bits"}
         assert all("avx" in used.lower() for used in found["kernels"].values())
 
@@ -359,7 +359,7 @@ def test_an_array_of_objects_is_not_unpickled(sdk: Call, files: Files, tmp_path:
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "pt", "wav", "png", "bpte", "pte"])
 def test_damaged_files_are_a_typed_error(files: Files, tmp_path: Path, ending: str) -> None:
-    """Cut off or with other bytes in it, a file is an input or a CommandError; nothing else."""
+    """A file that is cut off or has other bytes is an input, or gives a CommandError and no other error."""
     path = tmp_path / f"good.{ending}"
     x = np.zeros((3, 4, 6), np.float32)
     slot = Slot(0, "Tensor", "float32", (3, 4, 6), (0, 1, 2), x.nbytes)

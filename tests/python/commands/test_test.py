@@ -153,7 +153,7 @@ def test_a_runner_that_fails_or_hangs(sdk: Call, files: Files, tmp_path: Path) -
 
 
 def test_a_runner_of_another_machine_runs_in_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The head of an ELF file for aarch64, and a program in its emulator's place."""
+    """The runner is the head of an ELF file for aarch64, and a program replaces the emulator."""
     other = tmp_path / "runner"
     other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00" + bytes(40))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -222,7 +222,7 @@ def test_the_worst_output_is_shown() -> None:
     assert _results.compare("forward", 0, have[:1], want, None).reason == "expected 3 outputs, found 1"
 
 
-OUTPUTS = {  # found, expected, and what the larger difference of a share of the limit is
+OUTPUTS = {  # found, expected, and the largest difference as a share of the limit
     "equal integers": (torch.tensor([7], dtype=torch.int32), torch.tensor([7], dtype=torch.int32), 0.0),
     "a third of the limit": (torch.tensor([1.00003]), torch.tensor([1.0]), 0.3),
     "a half": (torch.tensor([100.005]), torch.tensor([100.0]), 0.5),
@@ -303,7 +303,7 @@ def test_wrong_arguments_are_one_line(
 
 
 def test_a_damaged_bundle_is_a_result_or_a_typed_error(files: Files) -> None:
-    """Cut off or with other bytes in it, cases are right, wrong or failed, or the file is refused; nothing else."""
+    """If the file is cut off or has other bytes, its cases are right, wrong or failed, or the file is refused."""
 
     @settings(max_examples=60, deadline=None)
     @given(data=damaged(files["net.bpte"].read_bytes()))

@@ -65,7 +65,7 @@ def test_what_needs_torch_says_so(arguments: tuple[str, ...]) -> None:
 
 
 def test_a_language_model_needs_more(tmp_path: Path) -> None:
-    """The file is checked first, and then the extra is named that has all the export needs."""
+    """The file is checked first. Then the error names the extra with all packages that the export needs."""
     missing = run("llm", "export", str(tmp_path / "none.gguf"), "-o", str(tmp_path / "x.pte"), without="torchao")
     assert missing.returncode == 2 and "there is no file or folder" in missing.stderr
     (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(64))

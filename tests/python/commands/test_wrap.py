@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sdk wrap`: the class of a program that is there. tests/python/wrappers tests the classes."""
+"""`sdk wrap`: the class of an existing program. tests/python/wrappers tests the classes."""
 
 from __future__ import annotations
 

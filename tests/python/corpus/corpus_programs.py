@@ -58,16 +58,16 @@ def dim_orders(name: str, call: int) -> tuple[list[list[int]], list[list[int]]]:
     )
 
 
-# Relative to the largest value of the output; what one rounding in a sum of a few hundred terms costs.
+# The effect of one rounding in a sum of a few hundred terms, relative to the largest value of the output.
 TOLERANCES = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
-# For this program eager quantises all activations together, but the backend quantises each row separately.
+# Eager quantises the activations of this program with one scale, the backend each row separately.
 TOLERANCES_OF_PROGRAMS = {"q8_dynamic_linear_xnn": 1e-2}
 
 
 def check(found: Any, expected: Any, where: str, program: str = "") -> None:
     """Asserts that a value is the expected one, within the tolerance of its dtype or of the program."""
     if not isinstance(expected, np.ndarray):
-        assert type(found) is type(expected), f"{where}: {found!r} is no {type(expected).__name__}"
+        assert type(found) is type(expected), f"{where}: {found!r} is not a {type(expected).__name__}"
         assert found == expected, where
         return
     # A call without tensors returns torch's if another test has imported torch.

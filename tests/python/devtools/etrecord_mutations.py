@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hostile ETRecords: a small whole one with changed JSON, tensors, members and bytes, and what reads them."""
+"""Hostile ETRecords: a small whole one with changed JSON, tensors, members and bytes, and functions that read them."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ FORBIDDEN = (
 
 
 def forbid() -> None:
-    """From now on, what no reading of a file may do ends the process, with a traceback."""
+    """From now on, the process ends with a traceback if it does something that must not happen when a file is read."""
 
     def look(event: str, arguments: tuple[Any, ...]) -> None:
         forbidden = event.startswith(FORBIDDEN) and not (event == "os.remove" and "etrecord" in str(arguments[0]))

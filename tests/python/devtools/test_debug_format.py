@@ -113,7 +113,7 @@ def test_the_hierarchy_of_modules() -> None:
     assert [node.op for node in conv.operators()] == ["aten.convolution.default"]
     assert [node.op for node in block.operators()] == ["aten.convolution.default", "aten.relu.default"]
     assert next(node.op for node in forward.elements if isinstance(node, OperatorNode)) == "aten.mean.dim"
-    # It is another arrangement of the same operators.
+    # This graph arranges the same operators differently.
     flat = gen_graphs_from_etrecord(record())[EDGE_DIALECT_GRAPH_KEY]
     assert names(flat.operators()) == names(graph.operators())
 

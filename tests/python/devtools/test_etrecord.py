@@ -113,8 +113,8 @@ def test_etr_04_the_record_survives_to_backend(model: nn.Module) -> None:
 
 
 def test_etr_05_06_by_hand_from_the_programs_or_from_a_copy(model: nn.Module, tmp_path: Path) -> None:
-    """ETR-06: the documents lower the copy and pass the original, and say to pass the copy: both work here, as does
-    lowering without a copy."""
+    """ETR-06: the documents' code lowers the copy and passes the original, their text says to pass the copy. Both work
+    here, and so does lowering without a copy."""
     exported = export(model, INPUTS)
     edge = to_edge(exported)
     edge_copy = copy.deepcopy(edge)
@@ -251,7 +251,7 @@ def test_other_files_are_refused(saved: Path, tmp_path: Path) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_programs_raise_an_error(saved: Path, tmp_path: Path, data: st.DataObject) -> None:
-    """A byte of the graph changed: it is still a program, or a RuntimeError says that it is not."""
+    """With a changed byte, the graph is still read as a program, or refused by a RuntimeError."""
     name = "edge_dialect_exported_program/forward"
     path = tmp_path / "damaged"
     with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w") as new:
@@ -268,7 +268,7 @@ def test_damaged_programs_raise_an_error(saved: Path, tmp_path: Path, data: st.D
 
 
 def test_the_graph_after_transform_passes(tmp_path: Path) -> None:
-    """ETR-01: it is in the record under ExecuTorch's name, and comes back from a file."""
+    """ETR-01: the graph is in the record under ExecuTorch's name, and is read back from a file."""
     program = export(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), (torch.randn(4, 3),))
 
     def relu_to_sigmoid(module: torch.fx.GraphModule) -> PassResult:

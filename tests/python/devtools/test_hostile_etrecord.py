@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords that are changed by somebody: each is read, or refused by the documented exception; nothing of it runs, and
+"""ETRecords that somebody has changed: each is read, or refused by the documented exception; nothing in it runs, and
 memory stays within a bound."""
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_a_directory_that_lies_about_sizes(tmp_path: Path, claimed: int) -> None
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
-    """Opening one waits for its writer."""
+    """Opening a pipe would wait for its writer."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(RuntimeError, match="found a device or a pipe"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dynamic sizes that a program states for its inputs, for each way in which torch.export can be asked for them."""
+"""The dynamic sizes that a program states for its inputs, for each way to declare them to torch.export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan_of(dynamic_shapes: Any, x: tuple[int, ...] = (4, 8), y: tuple[int, ...]
     return deserialize_pte_binary(to_edge(exported).to_executorch().buffer).program.execution_plan[0]
 
 
-# Of each dynamic dimension: input, dimension, least size, factor, offset, first entry.
+# `expected` has for each dynamic dimension: input, dimension, least size, factor, offset, first entry.
 @pytest.mark.parametrize(
     ("shapes", "y", "expected"),
     [

@@ -299,7 +299,7 @@ def test_cond_jumps_over_the_branch_that_is_not_taken() -> None:
     assert skip_then.destination_instruction == to_end + 1
     assert [at for at, _ in moves] == [to_end - 1, skip_else.destination_instruction - 1]
     assert len({move.move_to for _, move in moves}) == 1
-    # What is moved to is used by the rest of the program, and is the memory of both branches' results.
+    # Both branches' results have the memory of the moves' target, which the rest of the program reads.
     target = plan.values[moves[0][1].move_to].val
     assert all(plan.values[move.move_from].val.allocation_info == target.allocation_info for _, move in moves)
     assert to_else < to_end < len(instructions)

@@ -126,7 +126,8 @@ def branches(x):
 
 @pytest.mark.parametrize("in_branches", [False, True], ids=["program", "branches"])
 def test_tags_of_inputs_and_outputs(in_branches):
-    """DEL-13: what no delegate can own is an error of the original's type; it names the node and the partitioner."""
+    """DEL-13: a tag on a node that no delegate can own is an error of the original's type, which names the node and the
+    partitioner."""
     constants = "for non-params, non-buffer, and non-tensor constants"
     for op, said in (("output", r"node \w+"), ("placeholder", f"node {constants}")):
         with pytest.raises(RuntimeError, match=f"{op} {said} should not be tagged") as caught:
@@ -135,7 +136,7 @@ def test_tags_of_inputs_and_outputs(in_branches):
 
 
 def test_tags_of_weights_are_not_errors():
-    """DEL-15: parameters, buffers that the program reads or changes, and constants, whether a delegate reads them."""
+    """DEL-15: parameters, buffers that the program reads or changes, and constants, even if no delegate reads them."""
 
     class State(torch.nn.Module):
         def __init__(self):

@@ -118,7 +118,7 @@ def test_all_options_of_edge_are_tested():
 
 
 def test_passes():
-    """ETPM-05, BD-05: run first, in order, and may emit what only a backend knows."""
+    """ETPM-05, BD-05: passes run first, in order, and may emit operators that only a backend has."""
     seen = []
     lower(torch.relu, X, passes=[lambda gm: seen.append("first"), lambda gm: seen.append("second")])
     assert seen == ["first", "second"]
@@ -197,7 +197,7 @@ def test_extract_delegate_segments():
     assert payload in segments.buffer and payload in inline.buffer
     plain = inline.buffer.index(payload)
     start = inline.buffer.rindex(b"\0", 0, plain) + 1
-    assert segments.buffer.index(payload) > plain, "behind the tables of the program"
+    assert segments.buffer.index(payload) > plain, "after the tables of the program"
     assert start % 256 == 0, "delegate_alignment is that of inline data"
 
 
@@ -280,7 +280,7 @@ def test_emit_mutable_buffer_names():
 
 
 def test_do_quant_fusion_and_const_prop():
-    """PAS-15: also folds what depends on constants only."""
+    """PAS-15: operators that depend on constants only are folded, too."""
 
     class Folded(torch.nn.Module):
         def __init__(self) -> None:
@@ -352,7 +352,7 @@ def test_reinplace_forms():
     with pytest.raises(ValueError, match="is not the in-place form of"):
         reinplace_pass(program, inplace_overrides={edge.add.Tensor: edge.sub_.Tensor})
     reinplace_pass(program, [], inplace_overrides={edge.mul.Tensor: edge.mul_.Tensor})
-    assert aten.index_put_.default not in targets(program), "only what was asked for"
+    assert aten.index_put_.default not in targets(program), "only the requested operators"
 
 
 def test_enable_non_cpu_memory_planning():

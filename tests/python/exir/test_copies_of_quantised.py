@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`RemoveNoopPass` between quantised operators: integers stay integers where that changes none of them."""
+"""`RemoveNoopPass` between quantised operators: integers stay integers if their values do not change."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def targets(gm: torch.fx.GraphModule) -> list[torch._ops.OpOverload]:
 )
 @pytest.mark.parametrize("by_channel", [False, True])
 def test_integers_around_a_slice_of_everything_stay_integers(by_channel: bool, limits: tuple, left: int) -> None:
-    """They are dequantised and quantised again if that changes some: the narrow range clamps -128, and float32 does not
-    have all integers of 32 bits."""
+    """Integers are dequantised and quantised again only if that changes some of them: the narrow range clamps -128, and
+    float32 cannot hold every integer of 32 bits."""
     kind = "channel" if by_channel else "tensor"
     quantize, dequantize = (
         getattr(torch.ops.quantized_decomposed, f"{verb}_per_{kind}").default for verb in ("quantize", "dequantize")

@@ -49,7 +49,7 @@ FOO_ARGS = tuple(torch.randn(2, 2) for _ in range(3))
 
 
 def test_backends_of_the_package():
-    """RTP-07: what the bindings are linked with is registered in Python without further steps."""
+    """RTP-07: the backends that the bindings are linked with are registered in Python without further steps."""
     from sdk.runtime import Runtime
 
     names = Runtime.get().backend_registry.registered_backend_names
@@ -86,7 +86,7 @@ def test_a_lowered_module_in_another_one():
 
 
 def test_partitions_between_kernels():
-    """DEL-01, DEL-11, DEL-23, LOW-06, LOW-07, EDGE-12: what no backend takes runs on portable kernels."""
+    """DEL-01, DEL-11, DEL-23, LOW-06, LOW-07, EDGE-12: operators that no backend takes run on portable kernels."""
     edge = check(Foo(), [FOO_ARGS, [t * 2 for t in FOO_ARGS]], AddMulPartitionerDemo())
     assert len(get_delegates(edge.exported_program().graph)) == 2
 
@@ -170,7 +170,7 @@ def test_operators_that_stay_whole():
 
 
 def test_sizes_that_change():
-    """DEL-08: a delegate makes its results as large as its inputs ask for, up to the bound of the export."""
+    """DEL-08: a delegate resizes its results according to its inputs, up to the bound of the export."""
 
     class Model(torch.nn.Module):
         def forward(self, x, y):

@@ -138,7 +138,7 @@ def test_operators_that_stay_whole_in_branches(name):
 
 
 class Wants(Partitioner):
-    """Asks for linear, and then takes nothing."""
+    """Requests that linear is kept whole, and then takes nothing."""
 
     def ops_to_not_decompose(self, ep):
         return [torch.ops.aten.linear.default], None
@@ -155,7 +155,7 @@ def test_leftovers_in_branches_are_decomposed():
 
 
 def test_a_weight_of_two_branches_stays_the_programs():
-    """DEL-15: what several partitions use is not tagged, and is an input of each."""
+    """DEL-15: a weight that several partitions use is not tagged, and is an input of each."""
 
     class Both(Base):
         def forward(self, x):
@@ -166,7 +166,7 @@ def test_a_weight_of_two_branches_stays_the_programs():
 
 
 def test_which_placeholders_are_constants():
-    """DEL-15: in branches too, under the name of the parameter; not what a loop carries."""
+    """DEL-15: parameters are constants in branches too, under their names; values that a loop carries are not."""
     edge = to_edge(export(While().eval(), (X,))).exported_program()
     body = next(m for name, m, _ in get_control_flow_submodules(edge.graph_module) if "body" in name)
     found = {node: spec.target for node, spec in constant_placeholders(edge).items() if node.graph is body.graph}

@@ -277,7 +277,7 @@ def test_devices_of_compile_specs():
 
 
 def test_the_delegated_graph_as_text(capsys):
-    """DEL-10: the graph and the graphs of what was lowered."""
+    """DEL-10: the graph, and the graphs of the lowered parts."""
     program = lower(Arithmetic(), (torch.ones(2),), AddMulPartitionerDemo())
     text = format_delegated_graph(program.graph_module)
     lines = text.splitlines()

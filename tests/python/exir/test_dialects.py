@@ -64,7 +64,7 @@ def test_the_table_of_dtypes():
         },
         "type_constraint": [{"self": "T0", "__ret_0": "T0"}, {"self": "T1", "__ret_0": "T2"}],
     }
-    assert entries == edge_dialect_info(), "our reader of the table reads what a YAML library reads"
+    assert entries == edge_dialect_info(), "our reader of the table and a YAML library give the same entries"
     assert edge_ops._edge_dialect_info is edge_dialect_info()
 
 
@@ -101,7 +101,7 @@ def test_every_core_operator_on_tensors_has_dtypes():
 @pytest.mark.parametrize("mode", [None, "floor", "trunc"])
 @pytest.mark.parametrize("other", [torch.int64, torch.uint8, torch.float32])
 def test_quotients_of_integers(mode, other):
-    """Without rounding they are floats, and no error of the verifier."""
+    """Without rounding, quotients are floats, and the verifier accepts them."""
     inputs = (torch.tensor([7, -7, 2]), torch.tensor([2, 2, 3]).to(other))
     model = Function(lambda x, y: torch.div(x, y, rounding_mode=mode))
     program = to_edge(export(model, inputs)).to_executorch()
@@ -154,7 +154,7 @@ def test_entries_of_the_table():
 
 
 def test_a_dtype_that_an_operator_does_not_have():
-    """DIA-04, IR-14: named with the user's line, what is accepted and what to do."""
+    """DIA-04, IR-14: the error has the user's line, the accepted dtypes and what to do."""
 
     class Model(torch.nn.Module):
         def forward(self, x):
@@ -321,7 +321,7 @@ def test_scalars_of_the_model_become_tensors():
 
 
 def test_transforming_an_exported_program_is_not_checked():
-    """DIA-12: the verifier of a manager's transform is not there, on purpose."""
+    """DIA-12: unlike a manager's transform, this one deliberately runs no verifier."""
     program = lower(torch.add, torch.ones(2), torch.ones(2))
     change = replace(program, edge.add.Tensor, torch.ops.aten.add.Tensor)
     changed = _transform(program, change, override_verifiers=[])

@@ -72,7 +72,7 @@ def test_an_encoder() -> None:
 @pytest.mark.parametrize("mask_type", [None, 0, 1, 2])
 @pytest.mark.parametrize("dtype", [torch.bool, torch.float32])
 def test_masks_of_every_type(mask_type: int | None, dtype: torch.dtype) -> None:
-    """Elements of a mask in floats leave out what they are not zero for, as in eager mode."""
+    """Nonzero elements of a mask in floats exclude positions, as in eager mode."""
     torch.manual_seed(0)
     batch, length, heads, features = 2, 5, 2, 16
     shapes = {0: (length, length), 1: (batch, length), 2: (batch, heads, length, length)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Serialised programs that pass functions where none belong, ask for much work by a short text, or hide Python in the
+"""Serialised programs that pass functions where none belong, cause much work by a short text, or hide Python in the
 metadata of nodes."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Serialised programs that try to run Python or to take memory: refused by the check of what they are made of, before
-torch's reader gets them."""
+"""Serialised programs that try to run Python or to take memory: a check of their content refuses them before torch's
+reader gets them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_lowered_module_with_python(ran: Path, name: str) -> None:
         original = lowered["original_module"]
         if name == "a function of os":
             change(original)
-        else:  # what the inner program has none of, taken from the outer one
+        else:  # the inner program has no such part, so it is replaced by the outer one
             outer = json.loads(model_artifact().exported_program)
             change(outer)
             lowered["original_module"] = outer

@@ -66,7 +66,7 @@ LEFT_OUT = {
     "sparse_coo_tensor.size",
     "sparse_coo_tensor_with_dims",
 }
-"""No dense tensors of numbers."""
+"""Functions whose results are not dense tensors of numbers."""
 
 VALUES = {
     "window_length": 6,

@@ -189,7 +189,7 @@ def test_numbers_are_replaced_once():
 
 
 def test_scratch_memory():
-    """PAS-14: an operator gets the scratch tensors that it asks for, planned like others."""
+    """PAS-14: an operator gets the scratch tensors that it requests, planned like others."""
     library = torch.library.Library("sdk_test_scratch", "DEF")
     library.define("twice(Tensor x) -> Tensor")
     library.define("twice.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")

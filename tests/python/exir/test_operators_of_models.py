@@ -157,7 +157,7 @@ def test_structure_of_named_tuples():
 
 
 def test_an_lstm_of_many_steps_is_lowered_in_seconds():
-    """Two layers by fifty steps: what comes after torch.export takes seconds, not minutes."""
+    """Two layers by fifty steps: everything after torch.export takes seconds, not minutes."""
     model = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True).eval()
     args = (torch.randn(1, 50, 8),)
     program = export(model, args)
@@ -178,7 +178,7 @@ RESIZED = {
 
 
 def test_a_short_time_fourier_transform_keeps_a_dynamic_batch():
-    """PyTorch's definition of one overload asks for plain sizes in C++, which symbolic ones are not."""
+    """PyTorch's definition of one overload requires plain integers as sizes in C++, and symbolic sizes are not."""
 
     def power(x):
         spectrum = torch.stft(x, 16, 4, window=torch.hann_window(16), center=True, return_complex=True)
@@ -228,10 +228,10 @@ def test_experts_of_transformers(offs):
 
 @pytest.mark.parametrize("name", RESIZED)
 def test_resizing_keeps_a_dynamic_batch(name):
-    """An operator whose function in C++ asks for plain sizes leaves symbolic ones symbolic."""
+    """An operator whose function in C++ requires plain integers as sizes keeps symbolic sizes symbolic."""
 
     def resize(x):
-        # Sizes are evaluated anew behind a permuted view.
+        # Sizes are evaluated anew after a permuted view.
         return RESIZED[name](x.permute(0, 2, 1).reshape(x.shape[0], -1, 4, 4))
 
     program = export(Function(resize), (torch.randn(2, 16, 3),), dynamic_shapes=(({0: Dim("batch", min=1, max=4)},),))
@@ -242,7 +242,7 @@ def test_resizing_keeps_a_dynamic_batch(name):
 
 
 class Prefix(torch.nn.Module):
-    """Sizes that depend on data: as many columns of a state as an input says, and two more."""
+    """Sizes that depend on data: the number of columns of a state is an input plus two."""
 
     def forward(self, x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         n = count.item()

@@ -135,7 +135,7 @@ def test_combinations_of_support():
 
 
 def test_fused_partitions_are_not_ir():
-    """PTN-05: what fuse_partitions makes has call_module nodes, and the verifier of edge dialect refuses it."""
+    """PTN-05: fuse_partitions makes graphs with call_module nodes, and the verifier of edge dialect refuses them."""
     program = edge_of(lambda x: torch.cos(torch.sin(x)), X)
     partitioner = CapabilityBasedPartitioner(program.graph_module, Supports(ops.sin.default, ops.cos.default))
     fused = partitioner.fuse_partitions(partitioner.propose_partitions())
@@ -229,7 +229,7 @@ class Shared(torch.nn.Module):
 
 @pytest.mark.parametrize("tags", [["a"], ["a", "b"]])
 def test_copied_constants(tags):
-    """The program keeps what something outside of the partitions reads."""
+    """The program keeps a constant that a node outside of the partitions reads."""
     program = edge_of(Shared(), X)
     expected = program.module()(X)
     (constant,) = (n for n in program.graph.nodes if n.name == "p_p")

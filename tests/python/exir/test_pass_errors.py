@@ -50,7 +50,7 @@ class Misspelt(ExportPass):
 
 
 class WrongShape(ExportPass):
-    """Calls an operator with what it does not take."""
+    """Calls an operator with arguments that it does not take."""
 
     def call_operator(self, op, args, kwargs, meta):
         if op is edge.relu.default:
@@ -70,7 +70,7 @@ class NoAdds(PassBase):
 
 
 class ToAten(ExportPass):
-    """Emits what edge dialect does not have."""
+    """Emits an operator that edge dialect does not have."""
 
     def call_operator(self, op, args, kwargs, meta):
         target = torch.ops.aten.relu.default if op is edge.relu.default else op

@@ -96,7 +96,7 @@ def test_constants_that_passes_add(model: Model) -> None:
     expected = X[0] + 5 * torch.tensor([[6.0], [8.0]])
     torch.testing.assert_close(result.module()(*X), expected)
     assert changed.to_executorch().buffer
-    # The program that was there is as it was.
+    # The original program is unchanged.
     assert specs(program) == before and "first" not in program.constants
     torch.testing.assert_close(program.module()(*X), X[0] + 5)
 

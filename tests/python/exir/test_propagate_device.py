@@ -82,7 +82,7 @@ def test_the_delegates_tensors_are_copied():
 
 
 class PoolForSums(MemoryPlanningPass):
-    """Puts what the host computes into a memory of its system that only custom passes use."""
+    """Puts the host's sums into a memory of the host that only custom passes use."""
 
     def run(self, graph_module, graph_signature=None):
         for node in graph_module.graph.nodes:

@@ -74,7 +74,7 @@ MOVES = {
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("same", [True, False])
 def test_operators_that_move_elements_move_integers(name: str, same: bool) -> None:
-    """Such operators move integers only if the scale does not change, because otherwise quantisation rounds."""
+    """Operators that move elements move integers only if the scale stays the same: otherwise quantisation rounds."""
     other = PARAMETERS if same else (0.2, *PARAMETERS[1:])
 
     def function(x: torch.Tensor) -> torch.Tensor:

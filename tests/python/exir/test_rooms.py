@@ -31,10 +31,10 @@ LAZY = {
     ("sdk.exir.dialects._ops", "sdk.exir.operator.prim_ops"): _REGISTERS,
     ("sdk.exir.dialects._ops", "sdk.exir.operator.quantized_ops"): _REGISTERS_QUANTISED,
 }
-"""Imports within functions, and what they save when a program starts."""
+"""Imports within functions, and the time that each saves when a program starts."""
 
 EXTRAS = "sdk.extras"
-"""Says what a missing package of Python belongs to; it imports nothing of this SDK."""
+"""A module that says which extra a missing Python package belongs to. It imports nothing of this SDK."""
 
 BY_NAME = {
     "sdk.exir": "loads each public name when it is first used",

@@ -38,7 +38,7 @@ def _targets(program):
 
 
 def run_program(program, *args):
-    """Runs a functional program on its own weights; returns what it returns, written values first."""
+    """Runs a functional program on its own weights; returns its results, written values first."""
     state = {**program.state_dict, **program.constants}
     inputs, rest = [], iter(pytree.tree_leaves(args))
     for spec in program.graph_signature.input_specs:
@@ -65,7 +65,7 @@ def test_lowering_keeps_the_numbers(name):
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_pads_stay_whole(mode, rank):
-    """Taken apart, they compute indices anew in each call."""
+    """Decomposed, pads would compute indices anew in each call."""
 
     class Pad(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -138,8 +138,8 @@ def test_linear_becomes_permute_and_addmm():
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_pool_to_one_pixel_is_a_mean_in_every_layout(batch: int) -> None:
-    """PyTorch gives the mean of a channels-last image other strides, which are not operator; other views by strides
-    are."""
+    """PyTorch gives the mean of a channels-last image other strides by a view, which must not become an operator; other
+    views by strides do."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.ReLU()).eval()
     image = torch.randn(batch, 3, 6, 5)
     for layout in (torch.contiguous_format, torch.channels_last):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of torch.save that nobody vouches for, at each door: checkpoints, adapters, weights of examples and inputs."""
+"""Untrusted files of torch.save, at each entry point: checkpoints, adapters, weights of examples and inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sdk.export.cli.errors import CommandError
 from sdk.extension.llm.export.checkpoint import CheckpointError, read_adapter
 from sdk.extension.llm.export.load import _read_weights
 
-# The first compresses well; the second takes more bytes compressed than as it is. PyTorch maps the bytes of the file.
+# The first compresses well; the second becomes larger when it is compressed. PyTorch maps the bytes of the file.
 WEIGHTS = {"a": torch.zeros(1000), "b": torch.randint(0, 256, (100_000,), dtype=torch.uint8)}
 
 
@@ -77,7 +77,7 @@ def beyond(size: int, stride: int, offset: int = 0) -> bytes:
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_tensor_beyond_its_storage_is_refused(door: str, method: int, tmp_path: Path) -> None:
-    """PyTorch would make the storage larger."""
+    """PyTorch would enlarge the storage."""
     file, archive = tmp_path / "weights.pt", saved({"a": torch.arange(8.0)})
     file.write_bytes(packed(archive, method, data_pkl=beyond(8, 1)))
     assert torch.equal(DOORS[door](file)["a"], torch.arange(8.0))
@@ -89,7 +89,7 @@ def test_a_tensor_beyond_its_storage_is_refused(door: str, method: int, tmp_path
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_directory_that_lies_about_sizes_is_refused(door: str, tmp_path: Path) -> None:
-    """The sizes in the central directory, of members that unpack to more than the file may."""
+    """The central directory states small sizes for members that unpack to more than the limit."""
     content = bytearray(packed(saved({"a": torch.zeros(1 << 23)})))
     file = tmp_path / "weights.pt"
     file.write_bytes(content)
@@ -117,7 +117,7 @@ def legacy(values: Any) -> bytes:
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_pickle_that_asks_for_more_than_it_has_is_refused(door: str, tmp_path: Path) -> None:
-    """PyTorch takes the memory of a storage before it reads the number of its elements again."""
+    """PyTorch allocates a storage before it reads the number of its elements for the second time."""
     file, content = tmp_path / "weights.pt", legacy({"a": torch.arange(1000.0)})
     count = struct.pack("<H", 1000)
     assert content.count(b"M" + count) == 2  # of the storage, and the size of the tensor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that a partitioner asks for whole, where they appear only while another operator is decomposed."""
+"""Operators that a partitioner requests whole, where they appear only while another operator is decomposed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _aten = torch.ops.aten
 
 
 class Observer(Partitioner):
-    """Asks for linear layers and takes nothing."""
+    """Requests that linear layers are kept whole, and takes nothing."""
 
     def __init__(self, check: Callable[[Node], bool] | None) -> None:
         super().__init__()

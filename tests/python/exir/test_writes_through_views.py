@@ -143,7 +143,7 @@ def test_dropouts_without_gradients(inside: bool, shared: bool) -> None:
 
 
 class TwoViews(nn.Module):
-    """Another view sees what is written, for which the program is traced again."""
+    """A second view sees the written elements. The program is traced again for this."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         x = x * 2

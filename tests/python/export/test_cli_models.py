@@ -199,7 +199,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def runner(backend: None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The backend can be run here: what its runner was called with."""
+    """Makes it look as if this machine could run the backend; returns the calls of its runner."""
     calls: list[Any] = []
 
     class Run:
@@ -243,7 +243,7 @@ def test_a_backend_that_the_runtime_lacks_is_verified_by_its_runner(
 
 
 def test_a_backend_that_nothing_here_runs_is_not_verified(codec: str, export: Export, backend: None) -> None:
-    """The program is written, and the summary says that nobody has run it."""
+    """The program is written, and the summary says that it was not run."""
     answer = export(f"{codec}:net", "--backend", "command")
     said = " ".join(answer.out.split())
     assert answer.status == 0, answer.err
@@ -272,7 +272,7 @@ def test_exp_16_a_target_gives_the_rest_to_the_default_backend(codec: str, expor
 
 
 def test_schemes_are_those_of_the_first_backend(codec: str, export: Export, backend: None) -> None:
-    """QNT-05: `--quantize` offers what the declarations have; the other backends get what the first leaves."""
+    """QNT-05: `--quantize` offers the schemes of the declarations; other backends get what the first leaves."""
     default = registry.default_backend()
     assert default is not None
     answer = export(f"{codec}:net", "--quantize", "relu8", "--backend", "command", "--backend", default.name)

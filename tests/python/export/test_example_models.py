@@ -79,7 +79,7 @@ PICTURES = {
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_models_of_pictures(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which model of torchvision or timm is asked for, and whether with weights; neither library is installed here."""
+    """The requested model of torchvision or timm, and whether with weights. Neither library is installed here."""
     library = types.ModuleType("torchvision.models")
     library.get_model = lambda name, weights: (name, weights == "DEFAULT")
     monkeypatch.setitem(sys.modules, "torchvision.models", library)

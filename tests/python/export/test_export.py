@@ -64,7 +64,7 @@ def test_without_the_default_backend_the_kernels_take_all(
     assert f"has no AbsentBackend, so the model was not given to {default.name}, the default backend" in said
     assert "note" not in export(f"{models.name}:net", "--backend", "portable").out
     assert f"to {default.id}" in export(f"{models.name}:net", "--backend", default.name).out
-    # Neither is there one where its declaration is broken, or where two are.
+    # There is no default backend either if its declaration is broken, or if two are the default.
     monkeypatch.setattr(registry, "_registry", lambda: ({}, {"x": BackendError("x/declaration.py: field `id` is 3")}))
     assert "no default backend: x/declaration.py: field `id` is 3" in " ".join(export(f"{models.name}:net").out.split())
     twice = {"a": default, "b": dataclasses.replace(default, name="b")}
@@ -90,7 +90,7 @@ def test_what_a_backend_fails_on_can_be_exported_without_it(
 
 
 def test_models_with_state_are_not_timed(models: Path, export: Export) -> None:
-    """A second call of one may not be like the first."""
+    """A second call of a model with state may differ from the first."""
     answer = export(f"{models.name}:Counter", "--input", "1:float32")
     assert answer.status == 0 and "verified" in answer.out and "a call;" not in answer.out
 
@@ -149,7 +149,7 @@ def test_state_starts_with_its_value(models: Path, export: Export) -> None:
 
 @pytest.mark.parametrize("backend", [[], ["--backend", "portable"], ["--quantize", "int8-dynamic"]])
 def test_external_weights(models: Path, export: Export, backend: list[str]) -> None:
-    """Whether kernels or a backend read them."""
+    """The weights are in a separate file, whether kernels or a backend read them."""
     answer = export(f"{models.name}:net", "--external-weights", "--output", "thin.pte", "--strict", *backend)
     assert answer.status == 0, answer.err
     assert left_behind(models.parent) == ["thin.ptd", "thin.pte"]
@@ -316,7 +316,7 @@ def test_an_unwritable_output_is_found_before_the_work(models: Path, export: Exp
 def test_why_a_file_cannot_be_written(
     models: Path, export: Export, monkeypatch: pytest.MonkeyPatch, number: int, says: str
 ) -> None:
-    """The reason of the system, before the work."""
+    """The error has the system's reason, and comes before the export."""
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))

@@ -124,7 +124,7 @@ def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, c
 
 
 def _lying(data: bytes, size: int) -> bytes:
-    """The archive with another size of its members in the directory and in front of them."""
+    """The archive, whose directory and headers of members state another size."""
     changed = bytearray(data)
     for mark, place in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         at = changed.find(mark)

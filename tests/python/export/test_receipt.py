@@ -147,7 +147,7 @@ def test_a_refusal_is_shown_in_the_backends_words(how: str) -> None:
     reasons = {edge.relu.default: "only sigmoid is fused"}
     receipt = receipt_of(Net(), (X,), Takes(edge.addmm.default, reasons=reasons, how=how))
     assert rows(receipt, "aten::relu.out")[0].refusals == {"ReceiptBackend": "only sigmoid is fused"}
-    # For the other operator the partitioner gave no reason, which is said too.
+    # For the other operator the partitioner gave no reason, which is reported too.
     assert rows(receipt, "aten::sin.out")[0].why == "ReceiptBackend did not say why"
     assert [loss.kind for loss in receipt.losses] == [LossKind.FALLBACK] * 2
     assert "aten::relu.out (test_receipt.py:" in str(receipt.losses[0])
@@ -250,13 +250,13 @@ def test_a_dropped_tag_is_found() -> None:
     unlifted = torch.export.export(Net(), (X,)).module()
     delegate_external_constants_pass_unlifted(unlifted, lambda node: "shared" if "weight" in node.name else None)
     tagged = torch.export.export(unlifted, (X,))
-    # What no delegate takes goes to the file all the same, unless another option says where it belongs.
+    # Constants that no delegate takes go to the file as well, unless another option says where they belong.
     assert not export(tagged).get_receipt().losses
     config = ExecutorchBackendConfig(external_constants=lambda node: None)
     receipt = export(tagged, None, ExportRecipe(executorch_backend_config=config)).get_receipt()
     assert [loss.kind for loss in receipt.losses] == [LossKind.DROPPED_TAG]
     assert "is marked for the file shared of a delegate, but no delegate took it" in receipt.losses[0].what
-    # This backend takes the weight, and stores it in its payload all the same.
+    # This backend takes the weight, but stores it in its payload.
     takes = Takes(edge.permute_copy.default, edge.addmm.default)
     recipe = ExportRecipe(lowering_recipe=LoweringRecipe(partitioners=[takes]))
     with pytest.raises(ValueError, match="in its payload, not in the data file 'shared'"):
@@ -297,7 +297,7 @@ def test_a_program_that_cannot_load_is_never_written_without_a_warning(write: st
     with pytest.warns(MissingKernelWarning, match=r"no kernel of receipt_test::twice\.out and will refuse") as caught:
         written()
     assert Path(caught[0].filename).name == "test_receipt.py"
-    with warnings.catch_warnings():  # Once is enough.
+    with warnings.catch_warnings():  # The warning comes only once.
         warnings.simplefilter("error")
         written()
 

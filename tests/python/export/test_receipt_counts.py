@@ -72,6 +72,6 @@ def test_the_summary_counts_what_the_program_calls(model: type[nn.Module], inpla
     for line in left_behind(receipt.of("forward")):
         name, calls = line.split(": ")[0].split("\u00a0×")
         said[name] += int(calls)
-    writes = Counter({"aten::copy_": kernels["aten::copy_"]})  # no partitioner is asked for the write-backs
+    writes = Counter({"aten::copy_": kernels["aten::copy_"]})  # the write-backs are not offered to a partitioner
     assert said == kernels - writes
     assert len([loss for loss in receipt.losses if loss.kind is LossKind.FALLBACK]) == said.total()

@@ -22,7 +22,7 @@ SMALL = {torch.float16: 2e-5}  # numbers of float16 below 6e-5 have fewer bits
 
 
 class Small(torch.nn.Module):
-    """An output of this size that is no rounding."""
+    """A model with an output of this size that is not a rounding error."""
 
     def __init__(self, size: float) -> None:
         super().__init__()

@@ -167,7 +167,7 @@ def test_partitioners_of_the_recipe(stages: list[StageType] | None, capsys: pyte
     session = export(AddMul(), [(S, 2 * S)], recipe)
     lowering = session.get_registered_stage(T.TO_BACKEND if stages else T.TO_EDGE_TRANSFORM_AND_LOWER)
     info: Any = lowering.delegation_info
-    # add and mm are what the partitioner takes; sin between them stays.
+    # The partitioner takes add and mm, but not sin between them.
     assert (info.num_delegated_subgraphs, info.num_delegated_nodes, info.num_non_delegated_nodes) == (2, 2, 3)
     assert info.get_summary() == (
         "Total delegated subgraphs: 2\nNumber of delegated nodes: 2\nNumber of non-delegated nodes: 3\n"

@@ -236,7 +236,7 @@ def test_state_that_is_no_buffer_is_found_in_the_second_call(file: str, export: 
 
 @pytest.mark.parametrize("model", ["Change", "Kept"])
 def test_state_that_the_example_alone_hides_is_found(file: str, export: Export, model: str) -> None:
-    """The last call has other values: with the same ones again, eager mode gives 0, 0 or 2 x, 2 x, as the program."""
+    """The last call has other values: with the same ones, eager mode would give 0, 0 or 2 x, 2 x, as the program."""
     answer = export(f"{file}:{model}", "--input", "2x8:float32")
     assert answer.status == 1 and not list(Path().glob("*.pte"))
     assert "call 3 of 3" in answer.err and "this one has other values" in words(answer.err)
@@ -292,7 +292,7 @@ def test_warnings_about_the_model_are_shown(file: str, export: Export) -> None:
 @pytest.mark.parametrize("model", ["Sort", "TopK", "KthValue"])
 @pytest.mark.parametrize("dtype", ["float32", "int64=0..1000"])
 def test_indices_are_compared_without_ties(file: str, export: Export, model: str, dtype: str) -> None:
-    """The example repeated has each value several times, and any of their indices is right."""
+    """A repeated example has each value several times, and the index of any of them is right."""
     answer = export(f"{file}:{model}", "--input", f"2x8:{dtype}", "--dynamic", "x.1=2..64")
     assert answer.status == 0, answer.err
     assert "smallest sizes" in answer.out and "largest sizes" in answer.out

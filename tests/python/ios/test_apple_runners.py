@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scripts that build the runners of Apple's delegates. A program in the place of CMake writes down its calls."""
+"""The scripts that build the runners of Apple's delegates. A program that replaces CMake records its calls."""
 
 from __future__ import annotations
 

@@ -151,7 +151,8 @@ def test_ios04_linking_a_product_is_enough() -> None:
 
 
 def test_ios04_linking_the_product_of_a_backend_is_enough() -> None:
-    """IOS-04: its target, which is written from its manifest, refers to the symbol that the script looks for."""
+    """IOS-04: the product's target, which is generated from the backend's manifest, refers to the symbol that the
+    script looks for."""
     subprocess.run([_ROOT / "sdk/ios/frameworks/backend_targets.py"], check=True)
     folder = _ROOT / "sdk/ios/Backends"
     assert sorted(path.name for path in folder.iterdir()) == sorted(_BACKENDS) != []
@@ -164,7 +165,7 @@ def test_the_privacy_manifest_says_that_nothing_is_collected() -> None:
     manifest = plistlib.loads((_ROOT / "sdk/ios/Sources/ExecuTorch/PrivacyInfo.xcprivacy").read_bytes())
     assert manifest["NSPrivacyTracking"] is False
     assert manifest["NSPrivacyCollectedDataTypes"] == []
-    # What needs a reason is what its documentation lists; the runtime calls none of it.
+    # Apple's documentation lists the APIs that need a reason; the runtime calls none of them.
     assert manifest["NSPrivacyAccessedAPITypes"] == []
 
 
@@ -264,6 +265,6 @@ def test_ios04_libraries_have_the_names_that_force_load_goes_by(tmp_path: Path) 
         assert runtime in made["executorch_debug.xcframework"]
         assert backend in made[f"{name}.xcframework"]
         assert (out / f"build-{slice_}/products/lib{name}_{platform}.a").is_file()
-    # Headers of the C interface, for what links the libraries by their names.
+    # Headers of the C interface, for apps that link the libraries by name.
     assert (out / "include/CExecuTorch/executorch.h").is_file()
     assert not (out / "include/CExecuTorch/executorch.h").is_symlink()

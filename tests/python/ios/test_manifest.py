@@ -56,7 +56,8 @@ def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
 
 @pytest.fixture
 def on_a_mac() -> Iterator[Path]:
-    """A folder with the manifest as Swift reads it on a Mac. In this tree: the Swift of sdk/ios/test sees no other."""
+    """A folder with the manifest as Swift reads it on a Mac. It is in this tree, which is all that the Swift of
+    sdk/ios/test sees."""
     tree = Path(tempfile.mkdtemp(dir=_CACHE))
     folder = tree / "sdk" / "ios"
     folder.mkdir(parents=True)
@@ -87,7 +88,7 @@ def test_ios01_the_kernels_of_torchao_are_those_of_language_models() -> None:
 
 
 def test_ios24_a_backend_links_the_frameworks_that_it_needs() -> None:
-    """IOS-24: those that its manifest names."""
+    """IOS-24: the target links the frameworks that the backend's manifest names."""
     targets = _manifest(_ROOT, "EXECUTORCH_PLATFORM=apple")["targets"]
     linked = {
         target["name"]: [setting["kind"]["linkedFramework"]["_0"] for setting in target["settings"]]
@@ -109,13 +110,13 @@ def test_ios02_elsewhere_a_manifest_may_name_the_same_products() -> None:
 
 
 def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
-    # Without any, what is missing is named when the package is used.
+    # If nothing was built, the error when the package is used names what is missing.
     assert _products(on_a_mac).keys() == {"executorch", "ExecuTorchObjC", "ModelClasses"}
     backend = _BACKENDS[0]
     built = ("executorch_debug", backend, "kernels_quantized_debug", "kernels_optimized")
     for name in built:
         (on_a_mac / f"sdk/ios/Frameworks/{name}.xcframework").mkdir(parents=True)
-    # The quantized kernels need those of all operators, of their kind.
+    # The quantized kernels need those of all operators, in the same variant.
     assert _products(on_a_mac) == {
         "executorch_debug": ["ExecuTorch", "executorch_debug_library"],
         "ExecuTorchObjC_debug": ["ExecuTorchObjC", "executorch_debug_library"],
@@ -126,7 +127,7 @@ def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
 
 
 def test_the_tag_of_a_release_names_archives_and_their_checksums(on_a_mac: Path) -> None:
-    """IOS-03: what scripts/make_release writes into the tag."""
+    """IOS-03: the files that scripts/make_release writes into the tag."""
     names = ["executorch", "kernels_optimized", _BACKENDS[0]]
     checksums = {name: f"{index:064x}" for index, name in enumerate(names)}
     release = {"version": "1.2.3", "url": "https://example.com/v1.2.3", "checksums": checksums}

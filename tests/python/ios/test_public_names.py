@@ -21,7 +21,7 @@ modules = pytest.mark.parametrize("module", public_names.MODULES)
 @modules
 def test_the_public_names_are_those_of_the_snapshot(module: str) -> None:
     printed = subprocess.run([IOS / "public_names.py", module], capture_output=True, text=True, check=True).stdout
-    hint = "the public API changed: if that is meant, run sdk/ios/public_names.py --update"
+    hint = "the public API changed: if that is intended, run sdk/ios/public_names.py --update"
     assert printed and printed == (IOS / f"api/{module}.txt").read_text(), hint
 
 
@@ -68,7 +68,7 @@ def test_every_kind_of_declaration_is_found() -> None:
 
 
 def _documented_paths(module: str) -> set[str]:
-    """The paths by which DocC knows the public declarations, such as `Module/execute(_:_:)`."""
+    """DocC's paths of the public declarations, such as `Module/execute(_:_:)`."""
     paths = set()
     for line in (IOS / f"api/{module}.txt").read_text().splitlines():
         outer, declaration = re.fullmatch(r"(?:([\w.]+): )?((?:public|open|case) .*)", line).groups()
@@ -114,7 +114,7 @@ def test_the_documentation_links_to_public_declarations(module: str) -> None:
     page = (IOS / f"Sources/{module}/{module}.docc/{module}.md").read_text()
     links = re.findall(r"(?<!`)``([^`\n]+)``(?!`)", page.partition("\n")[2])
     assert links and set(links) <= paths, set(links) - paths
-    # Every declaration that is in no type has its place among the topics.
+    # Every top-level declaration is among the topics.
     topics = re.findall(r"^- ``([^`]+)``$", page, re.M)
     assert sorted(topics) == sorted(path for path in paths if "/" not in path)
     for source in (IOS / "Sources" / module).glob("*.swift"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hostile LoRA adapters: the files of PEFT and of a program, with changed settings, descriptions and bytes, and what
-reads them."""
+"""Hostile LoRA adapters: the files of PEFT and of a program, with changed settings, descriptions and bytes, and
+functions that read them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _DTYPES = ("F32", "F16", "BF16", "F64", "I64", "U8", "BOOL", "F8_E4M3", "X")
 
 
 class _Command:
-    """What a pickle may not run: it would make a file in the current folder."""
+    """A command that no pickle may run. It would make a file in the current folder."""
 
     def __reduce__(self) -> Any:
         return os.system, (f"touch {_RAN}",)
 
 
 def weights() -> dict[str, torch.Tensor]:
-    """Those of the adapter that is changed: of one layer."""
+    """The weights of the adapter that is changed, which has one layer."""
     torch.manual_seed(1)
     return {f"{PREFIX}A.weight": torch.randn(RANK, 64), f"{PREFIX}B.weight": torch.randn(64, RANK)}
 
@@ -67,7 +67,7 @@ def whole(weights_file: str = SAFETENSORS) -> dict[str, bytes]:
 
 
 def _nested(value: Any, rng: random.Random) -> Any:
-    """A value in the place of one of a JSON document."""
+    """A JSON document in which one value is replaced."""
     if isinstance(value, dict) and value and rng.random() < 0.9:
         key = rng.choice(list(value))
         return {**value, key: _nested(value[key], rng)}
@@ -93,7 +93,7 @@ def _changed_config(data: bytes, rng: random.Random) -> bytes:
 
 
 def _changed_safetensors(data: bytes, rng: random.Random) -> bytes:
-    """Another JSON header: types, sizes, places and names, or one of another length than its."""
+    """The file with other types, sizes, offsets or names in its JSON header, or with a wrong length of the header."""
     (size,) = struct.unpack_from("<Q", data)
     header, body = json.loads(data[8 : 8 + size]), data[8 + size :]
     how = rng.randrange(7)
@@ -119,7 +119,7 @@ def _changed_safetensors(data: bytes, rng: random.Random) -> bytes:
 
 
 def _changed_pickle(data: bytes, rng: random.Random) -> bytes:
-    """Other objects than tensors by their names."""
+    """A pickle with other objects in place of tensors."""
     tensor = next(iter(weights().values()))
     others: list[Any] = [
         [tensor],
@@ -171,7 +171,7 @@ def _changed_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def hostile_file(rng: random.Random) -> bytes:
-    """An adapter with its program, of which files are changed, as `joined()` packs them; one of twenty is whole."""
+    """An adapter with its program, as `joined()` packs them. Usually one or two of the files are changed."""
     files = whole(rng.choice([SAFETENSORS, PICKLE]))
     for name in rng.sample(list(files), rng.choice([0, 1, 1, 1, 1, 2])):
         change = _changed_bytes if rng.random() < 0.4 else _CHANGES[name]

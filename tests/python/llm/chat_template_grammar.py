@@ -149,7 +149,7 @@ LOOPS = [
 
 
 class Grammar:
-    """What a seed makes."""
+    """Makes the templates and messages of a seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hostile GGUF files: a small whole model with changed entries, descriptions and bytes, and what reads them."""
+"""Hostile GGUF files: a small whole model with changed entries, descriptions and bytes, and functions that read the
+files."""
 
 from __future__ import annotations
 
@@ -196,7 +197,7 @@ def _change(content: Content, choose: random.Random) -> None:
 
 
 def hostile_file(choose: random.Random) -> bytes:
-    """A changed file; one of twenty is whole."""
+    """A changed file; one of twenty is unchanged."""
     architecture = choose.choice(["llama", "qwen2", "qwen3"])
     content = small_model(architecture, choose.choice(["f32", *FORMATS]), choose.choice(["gpt2", "llama"]))
     for _ in range(choose.choice([0, 1, 1, 1, 2, 4])):

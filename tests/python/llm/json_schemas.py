@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ten JSON schemas, and what they say of a value, by the keywords of the standard."""
+"""Ten JSON schemas, and a check of values by the keywords of the standard."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def text(choose: random.Random) -> str:
         start = choose.randrange(len(ASSIGNED))
         block = ASSIGNED[start : start + 100]
         return many(60, lambda: choose.choice(block) if choose.random() < 0.85 else " ")
-    if kind < 0.75:  # any character behind any other
+    if kind < 0.75:  # any sequence of characters
         return many(40, lambda: choose.choice(ASSIGNED))
     if kind < 0.85:
         return many(40, lambda: choose.choice(SPACES if choose.random() < 0.7 else "ab1."))

@@ -50,7 +50,7 @@ def llava(**text: Any) -> Any:
 
 
 def gemma3(**text: Any) -> Any:
-    """28 x 28 pixels become 4 positions, which see each other; layers with a window of 6 and of everything."""
+    """28 x 28 pixels become 4 positions, which attend to each other; layers with a window of 6 and of everything."""
     vision = {**_VISION, "model_type": "siglip_vision_model", "vision_use_head": False}
     decoder = {**_TEXT, "model_type": "gemma3_text", "num_hidden_layers": 3, "query_pre_attn_scalar": 8}
     decoder |= {"sliding_window": 6, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
@@ -166,7 +166,7 @@ def text_around(kind: str, rows: int, columns: int) -> str:
 
 
 def save(model: Any, folder: Path, images: bool = False) -> None:
-    """Writes what a folder of Hugging Face's form has; `images`: also the settings of the processor."""
+    """Writes the files of a folder of Hugging Face's form; `images`: also the settings of the processor."""
     model.save_pretrained(folder)
     tokenizer = json.loads(write_tokenizer(folder / "tokenizer.json").read_text())
     special = (AUDIO, IMAGE, BEGIN, END)

@@ -196,7 +196,7 @@ def test_adapters_have_the_dtype_of_the_program(dtype: torch.dtype, tmp_path: Pa
 
 
 def test_programs_that_somebody_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each edited program is refused before memory is allocated for what it names."""
+    """Each edited program is refused before memory is allocated for its tensors."""
     prefix = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
     weights = {f"{prefix}A.weight": torch.randn(RANK, 64), f"{prefix}B.weight": torch.randn(64, RANK)}
     own = peft_folder(tmp_path / "own", weights, target_modules=["q_proj"])

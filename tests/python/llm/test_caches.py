@@ -61,7 +61,7 @@ def exported(model: Transformer) -> Any:
 @pytest.mark.sampled
 @OPERATOR
 def test_int8_caches(operator: bool):
-    """LE-09: near the float cache, and the program computes what eager does."""
+    """LE-09: results are near those of the float cache, and the program computes what eager does."""
     float_model, model = cached(operator), cached(operator)
     quantize_kv_cache(model)
     tokens = torch.randint(0, 96, (1, 24), generator=torch.Generator().manual_seed(3))

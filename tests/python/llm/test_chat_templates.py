@@ -33,7 +33,7 @@ REFUSALS = (
 
 
 def reference(source: str, messages: list[Any], add_generation_prompt: bool = False, **variables: Any) -> str:
-    """What transformers renders."""
+    """Returns the text that transformers renders."""
     texts, _ = render_jinja_template(
         conversations=[messages], chat_template=source, add_generation_prompt=add_generation_prompt, **variables
     )
@@ -294,7 +294,7 @@ UNKNOWN_ARGUMENTS = (
 
 
 def test_errors():
-    """Line and column of what is wrong; a refusal has the template's own text."""
+    """An error has the line and column of the mistake; a refusal has the template's own text."""
     with pytest.raises(ExecuTorchError, match="line 2, column 4: unknown tag 'fro'"):
         ChatTemplate("a\n{% fro x in y %}{% endfor %}")
     with pytest.raises(ExecuTorchError, match="line 1, column 14: attribute 'x' is undefined"):

@@ -103,7 +103,7 @@ def test_an_output_without_weights_has_those_of_the_embedding_if_the_config_says
 
 @pytest.mark.parametrize("name", ["llama", "mistral", "qwen2"])
 def test_frequencies_among_the_weights_are_those_of_the_config(name: str, tmp_path: Path):
-    """Older checkpoints, such as Llama 2's, have them for each layer; transformers does not read them."""
+    """Older checkpoints, such as Llama 2's, have frequencies for each layer; transformers does not read them."""
     theirs, _ = both(name)
     saved(theirs, tmp_path)
     older = {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": torch.ones(4) for i in range(3)}
@@ -115,9 +115,9 @@ def test_frequencies_among_the_weights_are_those_of_the_config(name: str, tmp_pa
 
 RANDOM_SIZES = {"Q2_K": 2.5e-3, "Q3_K": 7e-4, "Q4_K": 2.5e-4, "Q5_K": 1.2e-4, "Q6_K": 4e-5}
 RANDOM_SIZES |= {"IQ4_NL": 4e-4, "IQ4_XS": 2.3e-5, "TQ1_0": 0.03, "TQ2_0": 0.03, "MXFP4": 0.006}
-"""The package quantises to few of these: random blocks, whose weights have a standard deviation of about 0.03. With
-larger ones, eager's own logits change by 0.1 and more where its inputs change in their last bit, as activations are
-rounded to int8."""
+"""Sizes of random blocks, because the package quantises to few of these types. The weights have a standard deviation of
+about 0.03. With larger ones, eager's own logits change by 0.1 and more if its inputs change in their last bit, because
+activations are rounded to int8."""
 
 
 def write_gguf(path: Path, model: Transformer, architecture: str, kind: str, **more: Any) -> Path:

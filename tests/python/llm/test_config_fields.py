@@ -191,12 +191,12 @@ def test_several_fields_at_once_act_as_in_transformers_or_are_named(name: str):
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_field_that_is_not_there_has_the_default_of_transformers(name: str):
-    """Or it is an error that says that it must be."""
+    """A missing field that has no default is an error that names it."""
     config = CONFIGS[name]().to_dict()
     for field in config:
         fewer = {key: copy.deepcopy(value) for key, value in config.items() if key != field}
         if field == "model_type" or (name, field) == ("phi3", "original_max_position_embeddings"):
-            continue  # of the latter, transformers would take its default instead of what rope_parameters says
+            continue  # without the latter, transformers takes its default and not the value in rope_parameters
         try:
             found = hugging_face_args(fewer)
         except CheckpointError as error:
@@ -299,7 +299,7 @@ OLDER: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-"""Changes that give the form that files had before version 5 of transformers; `...`: the field is not there."""
+"""Changes that make files like those of transformers before version 5; `...` removes the field."""
 
 
 @pytest.mark.parametrize("case", OLDER)

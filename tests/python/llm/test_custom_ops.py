@@ -278,7 +278,7 @@ def test_fallback_copies() -> None:
 
 
 def test_caches_of_cross_attention() -> None:
-    """The first positions are written, also in a branch; what does not fit is refused."""
+    """The first positions are written, also in a branch; more positions than fit are refused."""
     update = torch.ops.executorch.update_cross_attn_cache
     value, cache = torch.randn(2, 1, 3, 4), torch.zeros(2, 1, 5, 4)
     result = update(value, cache)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Vectors of texts: programs of embedding models give what transformers computes, pooled and normalised."""
+"""Vectors of texts: programs of embedding models give the results of transformers, pooled and normalised."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def states(model: Any, tokens: list[int]) -> np.ndarray[Any, Any]:
 
 
 def pooled(mode: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """By the definitions."""
+    """Pools as the definition of the mode says."""
     weights = np.arange(1, len(x) + 1)[:, None]
     found: np.ndarray[Any, Any] = {
         "cls": x[0],
@@ -136,14 +136,14 @@ def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
     assert embedder.dim == 32
     assert embedder.max_tokens == (
         32 if name in ("XLMRobertaModel", "MPNetModel") else 34
-    )  # positions begin after padding's
+    )  # positions begin after that of padding
     for text in [*TEXTS, "z" * (embedder.max_tokens - 2)]:
         assert embedder.encode(text) == ids_of(text)
         wanted = pooled(mode, states(model, ids_of(text)))
         wanted /= np.linalg.norm(wanted)
         np.testing.assert_allclose(embedder.embed(text), wanted, rtol=0, atol=1e-5)
         np.testing.assert_array_equal(embedder.embed(ids_of(text)), embedder.embed(text))
-    if name == "MPNetModel":  # asks whether there is one token
+    if name == "MPNetModel":  # the model's code has a branch for one token
         with pytest.raises(ExecuTorchError, match=r"2\.\.32"):
             embedder.embed([5])
         return
@@ -153,7 +153,7 @@ def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "most"), [("Bert", 34), ("XLMRoberta", 32), ("MPNet", 32)])
 def test_the_longest_text_has_positions(kind: str, most: int, tmp_path: Path) -> None:
-    """Those of RoBERTa and MPNet begin after that of padding, 1: transformers computes so many tokens and no more."""
+    """Positions of RoBERTa and MPNet begin after that of padding, 1. The longest text is the same in transformers."""
     config = getattr(transformers, f"{kind}Config")(**_SIZES)
     model = getattr(transformers, f"{kind}Model")(config).eval()
     assert longest(tmp_path, model) == most
@@ -172,7 +172,7 @@ def test_pooling(mode: str) -> None:
 
 
 def test_a_folder_of_sentence_transformers(tmp_path: Path) -> None:
-    """As EmbeddingGemma's: pooling, two dense layers, normalisation, and the longest text."""
+    """The folder is like EmbeddingGemma's: pooling, two dense layers, normalisation, and the longest text."""
     from safetensors.torch import save_file
 
     model = save(tmp_path, "BertModel")
@@ -199,7 +199,7 @@ def test_a_folder_of_sentence_transformers(tmp_path: Path) -> None:
     with pytest.raises(ExecuTorchError, match="the text has 8 tokens; expected at most 7"):
         embedder.embed("too long")
     np.testing.assert_array_equal(embedder.embed("too long", truncate=True), embedder.embed("too lon"))
-    # The arguments replace what the folder says.
+    # The arguments replace the settings of the folder.
     export_embedding(tmp_path, pooling="last", normalize=False, max_length=20).save(tmp_path / "other.pte")
     wanted = states(model, ids_of("too long"))[-1]
     wanted = np.tanh(wanted @ first.double().numpy().T @ second.double().numpy().T + bias.double().numpy())
@@ -282,7 +282,7 @@ def test_settings_of_texts_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 def test_weights_that_are_missing(tmp_path: Path) -> None:
-    """They are not replaced by random numbers; the pooler is not part of the program."""
+    """Missing weights are an error, and are not replaced by random numbers. The pooler is not part of the program."""
     from safetensors.torch import load_file, save_file
 
     save(tmp_path, "BertModel")
@@ -305,7 +305,7 @@ def test_weights_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What transformers misses for a model is an error of the folder."""
+    """If transformers lacks a package for a model, the folder is refused with transformers' message."""
     save(tmp_path, "BertModel")
 
     def fails(*_: Any, **__: Any) -> None:

@@ -56,7 +56,7 @@ def test_capacity(engine: TextLLMEngine):
     """Portable kernels use the weights in place: only memory limits the number of sessions."""
     sessions, size = engine.serving_capacity()
     assert sessions > 1000
-    assert size >= 2 * 2 * 128 * 64 // 2 * 4  # two caches a layer: positions x (half the heads x their size) in float32
+    assert size >= 2 * 2 * 128 * 64 // 2 * 4  # 2 caches per layer: positions x (half the heads x their size) in float32
     assert engine.metadata["get_vocab_size"] == VOCABULARY
 
 
@@ -83,6 +83,6 @@ def test_a_conversation(engine: TextLLMEngine):
     session.stop()
     with pytest.raises(ExecuTorchError, match="Cancelled"):
         session.prefill_tokens([1])
-    session.prefill_tokens([1])  # stopping does not last, and what was before is still there
+    session.prefill_tokens([1])  # stopping does not last, and the context is unchanged
     result = session.decode_one(GREEDY)
     assert (result.is_terminal, session.position) == (True, 128)

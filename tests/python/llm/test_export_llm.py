@@ -197,13 +197,13 @@ def test_what_cannot_be_exported_is_said(
 
 
 def test_the_command_writes_a_program_or_one_line(tmp_path: Path):
-    """LE-01, LE-02: with a YAML file and arguments; status 2 and one line for what cannot be used."""
+    """LE-01, LE-02: with a YAML file and arguments; status 2 and one line for unusable input."""
     (tmp_path / "params.json").write_text(json.dumps({"dim": 8, "n_heads": 2, "hidden_dim": 8, "vocab_size": 4}))
     (tmp_path / "config.yaml").write_text("base:\n  params: params.json\nexport:\n  output_name: tiny\n")
     command = [*COMMAND, "--config", "config.yaml", "+export.max_context_length=130"]
     run = forked.run(*command, cwd=tmp_path)
     assert (run.returncode, run.stdout.startswith("written: tiny.pte (")) == (0, True), run.stderr
-    assert run.stderr == ""  # not what torchao logs about itself
+    assert run.stderr == ""  # none of torchao's own messages
     assert (tmp_path / "tiny.pte").stat().st_mode == (tmp_path / "config.yaml").stat().st_mode  # as any file is made
     assert not list(tmp_path.glob("tmp*"))
     run = forked.run(*command, "base.parms=x", cwd=tmp_path)
@@ -237,7 +237,7 @@ def test_verbose_prints_what_is_delegated(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_the_memory_plan_is_written(tmp_path: Path):
-    """LE-18: a Chrome trace for each method, whose widest row is the arena's most bytes in use, a megabyte a second."""
+    """LE-18: a Chrome trace for each method, whose widest row is the arena's most bytes in use, one MB per second."""
     params = {"dim": 64, "n_layers": 1, "n_heads": 2, "vocab_size": 32, "hidden_dim": 64}
     (tmp_path / "params.json").write_text(json.dumps(params))
     settings = [f"base.params={tmp_path / 'params.json'}", *CACHED, f"export.output_dir={tmp_path}"]

@@ -219,7 +219,7 @@ def test_the_experts_of_a_file_stay_as_they_are_quantised(tmp_path: Path):
 
 
 def test_the_largest_gemmas_scale_queries_by_the_width(tmp_path: Path):
-    """Gemma 2 of 46 layers and Gemma 3 of 62: llama.cpp knows them by that, as the file does not say it."""
+    """Gemma 2 of 46 layers and Gemma 3 of 62: as in llama.cpp, the number of layers identifies them."""
     for architecture, layers in (("gemma2", 46), ("gemma3", 62)):
         theirs = random_model(CONFIGS[architecture](num_hidden_layers=layers, layer_types=None))
         entries = {"attention.sliding_window": 5}

@@ -103,7 +103,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "tekken": {"pre_tokenizer": split(TEKKEN)},
 }
 TAKE_WHOLE_WORDS = ("llama-bpe", "tekken")
-"""They keep words that are in the vocabulary whole, and begin a text with <s>."""
+"""Tokenizers that do not split words of the vocabulary, and begin a text with <s>."""
 
 
 def written(

@@ -23,7 +23,7 @@ COUNT, CONTEXT = 64, 256
 NEAR_TIE = 1.0
 """Logits, whose standard deviation is 6 to 7. Rounding the activations to int8, in blocks of 32, moves them by 0.19 to
 0.25 (root mean square over a prompt; up to 0.9 for one token), in the program as in eager mode with activations rounded
-so. That is so for any way to compute them, as a difference in the last bit of a float is rounded to one in an int8."""
+so. Any implementation differs by that much, because a difference in the last bit of a float can change an int8."""
 PROMPTS = [
     "Once upon a time",
     "The capital of France is",
@@ -71,7 +71,7 @@ def continued(file: Path) -> list[tuple[list[int], list[int]]]:
 
 @pytest.fixture(scope="module")
 def logits(file: Path, continued: list[tuple[list[int], list[int]]]) -> list[torch.Tensor]:
-    """[COUNT, vocabulary] of each prompt: what the same weights, in float32 and eager mode, give for each token."""
+    """[COUNT, vocabulary] of each prompt: the logits of the same weights in float32 and eager mode for each token."""
     model, found = dequantised(file, CONTEXT), []
     for prompt, tokens in continued:
         with torch.no_grad():

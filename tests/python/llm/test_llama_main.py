@@ -72,7 +72,7 @@ def test_quantised_weights(tmp_path: Path):
 
 
 def test_a_tokenizer_of_tiktoken(tmp_path: Path):
-    """VK-16, RPI-10: a tokenizer.model of tiktoken. The content says what it is, so that no error is logged first."""
+    """VK-16, RPI-10: a tokenizer.model of tiktoken. The content shows the format, so no error is logged first."""
     path = tiktoken_file(tmp_path)
     size = TiktokenTokenizer(path).n_words
     params = {"dim": 32, "n_layers": 1, "n_heads": 2, "vocab_size": size, "hidden_dim": 32}

@@ -36,7 +36,7 @@ def delegated(settings: list[str]) -> Any:
 
 
 def test_extended_ops_delegate_more(model: list[str]):
-    """LE-16: without them a model in 8da4w gives its linear layers, with them more operators."""
+    """LE-16: without extended_ops, only linear layers of a model in 8da4w are delegated; with it, more operators."""
     name = default().name
     settings = [*model, "quantization.qmode=8da4w", f"backend.{name}.enabled=true"]
     few, more = delegated(settings), delegated([*settings, f"backend.{name}.extended_ops=true"])
@@ -99,7 +99,7 @@ def test_calibration_uses_the_tokenizer(model: list[str], tmp_path: Path, caplog
     ],
 )
 def test_what_a_backend_lacks_is_said_before_the_model_is_read(settings: list[str], message: str, model: list[str]):
-    """LE-15: for MLX, which is not there, and for options without an effect."""
+    """LE-15: the error for MLX, which this version lacks, and for options without an effect."""
     with pytest.raises(SettingsError, match=message):
         export(None, [*model, *settings])
 
@@ -141,7 +141,7 @@ def test_profiles_of_memory_and_of_time(model: list[str], tmp_path: Path):
 
 
 def test_without_the_tokenizers_the_error_says_what_to_install(model: list[str]):
-    """LE-21: they are part of the package, compiled; an export without a tokenizer does not need them."""
+    """LE-21: the tokenizers are a compiled module of the package; an export without a tokenizer does not need it."""
     hidden = "import sys; sys.modules['sdk.extension.llm.tokenizers._tokenizers'] = None\n"
     code = hidden + "from sdk.extension.llm.export.export_llm import export; export(None, sys.argv[1:])"
     assert forked.run("-c", code, *model).returncode == 0

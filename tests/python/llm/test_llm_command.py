@@ -177,7 +177,7 @@ def test_run_answers_through_the_template(program: Path, capsys: pytest.CaptureF
 def test_chat_keeps_the_conversation(
     program: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each answer equals that to the whole conversation so far."""
+    """Each answer equals the answer to the whole conversation so far."""
     arguments = ["--temperature", "0", "--max-new-tokens", "4", "--json"]
     monkeypatch.setattr("sys.stdin", io.StringIO("ab\n\na\n/reset\na\n/exit\nb\n"))
     assert main(["llm", "chat", str(program), *arguments]) == 0
@@ -206,7 +206,7 @@ def answers_of(text: str) -> list[str]:
 def test_chat_forgets_the_oldest_messages(
     program: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a context of 256 tokens, each answer equals that to the messages that fit. The last messages always fit."""
+    """With a context of 256 tokens, each answer equals the answer to the messages that fit. The last always fit."""
     arguments = ["--temperature", "0", "--max-new-tokens", "8", "--json"]
     messages = [letter * 60 for letter in "abcdefgh"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(messages)))

@@ -43,7 +43,7 @@ def run(module: nn.Module, *inputs: Tensor) -> Any:
 @pytest.mark.parametrize("group", [4, 8, 16, 24, 32, 64, 256, 512, 600])
 @pytest.mark.parametrize("bits", BITS)
 def test_packing_keeps_every_weight(bits: int, group: int):
-    """LE-12: any group that is a multiple of 4, and one scale a row."""
+    """LE-12: any group that is a multiple of 4, and one scale per row."""
     for rows, columns, minima, row in ((1, 600, False, False), (16, 1024, True, False), (33, 600, True, True)):
         m = matrix(bits, rows, columns, group, minima, row)
         found = unpack(pack(m))
@@ -112,7 +112,7 @@ def test_what_cannot_be_packed_is_refused():
 
 @pytest.mark.parametrize("type", FORMATS)
 def test_gguf_blocks_are_taken_over_exactly(type: str):
-    """QNT-07, LE-11: no weight changes, and the usual types do not grow; others have the bits of their values."""
+    """QNT-07, LE-11: no weight changes. The usual types take as many bytes as in the file, some others take more."""
     weight = blocks(type, 48, 512)
     m = matrix_of(weight)
     packed = pack(m)
@@ -121,9 +121,9 @@ def test_gguf_blocks_are_taken_over_exactly(type: str):
         # The fifth bits of Q5 are packed like the others, so that all of these have as many bytes as in the file.
         assert packed.numel() == weight.raw.numel() + 64
     else:
-        # Of 256 weights: their bits, a byte for each scale and minimum, and the float16 of the block. A file packs the
+        # 256 weights take their bits, a byte for each scale and minimum, and the float16 of the block. A file packs the
         # scales and minima of Q4_K and Q5_K in 6 bits.
-        # Groups of 16 have no place for weights of 3 bits: those of Q3_K take 4.
+        # Groups of 16 cannot have weights of 3 bits: the weights of Q3_K take 4 bits.
         size = {"q2_k": 64 + 32 + 4, "q3_k": 128 + 16 + 2, "q4_k": 128 + 16 + 4, "q5_k": 160 + 16 + 4}
         size |= {"q6_k": 192 + 16 + 2, "iq4_nl": 8 * 34, "iq4_xs": 256 + 8 + 2, "tq1_0": 64 + 2, "tq2_0": 64 + 2}
         size |= {"mxfp4": 8 * (20 + 2)}
@@ -142,7 +142,7 @@ def test_gguf_blocks_are_taken_over_exactly(type: str):
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("group", [0, 8, 32])
 def test_layers_of_torchao_compute_what_they_do_in_eager(bits: int, group: int):
-    """LE-11, QNT-07, XNN-11: int8 activations with a scale and a zero point a row, and floats."""
+    """LE-11, QNT-07, XNN-11: int8 activations with a scale and a zero point per row, and floats."""
     torch.manual_seed(bits)
     granularity = PerGroup(group) if group else PerAxis(0)
     dtype = getattr(torch, f"int{bits}")

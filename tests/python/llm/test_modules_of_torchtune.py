@@ -84,7 +84,7 @@ def ramp(*shape: int, over: tuple[int, ...]) -> Tensor:
 
 
 def test_weights_of_other_sizes_are_interpolated():
-    """A linear function of the place stays one: of tiles, of patches in a tile, of patches in the picture."""
+    """A linear function of the position stays linear: of tiles, of patches in a tile, of patches in the picture."""
     tiles = TilePositionalEmbedding(5, 4)
     tiles.load_state_dict({"embedding": ramp(3, 3, 1, 4, over=(0, 1)), "gate": torch.ones(1)})
     torch.testing.assert_close(tiles.embedding.data, ramp(5, 5, 1, 4, over=(0, 1)))
@@ -109,7 +109,7 @@ def test_weights_of_other_sizes_are_interpolated():
 
 
 def test_theirs_are_replaced():
-    """Classes of the same names from another module, with their weights; ours stay."""
+    """Modules whose classes have the same names are replaced and keep their weights; modules of ours stay."""
     tile, token = TilePositionalEmbedding(3, 8), TiledTokenPositionalEmbedding(3, 8, 20, 10)
     theirs = [type(type(part).__name__, (nn.Module,), {})() for part in (tile, token)]
     for made, part in zip(theirs, (tile, token), strict=True):

@@ -149,7 +149,7 @@ def test_text_after_a_picture(seeing: tuple[Any, str]) -> None:
 
 
 def test_prompts_of_a_processor(seeing: tuple[Any, str]) -> None:
-    """What Hugging Face's processors return: tokens and pictures, in the places of runs of a token."""
+    """The output of Hugging Face's processors: tokens and pictures, in the places of runs of a token."""
     model, program = seeing
     tokens = [*ids("ab"), *[IMAGE] * 4, *ids("c"), *[IMAGE] * 4, *ids("d")]
     pixels = torch.cat([_pixels(), _pixels().flip(3)])
@@ -278,7 +278,7 @@ def test_pictures_and_sound_that_do_not_fit(seeing: tuple[Any, str], hearing: tu
 
 
 def test_sampling_is_seeded(seeing: tuple[Any, str]) -> None:
-    """A prompt of several parts draws one number a token, as a prompt of text does."""
+    """A prompt of several parts draws one number for each token, as a prompt of text does."""
     runner, texts = MultimodalRunner(seeing[1]), []
     config = GenerationConfig(echo=False, max_new_tokens=8, seed=4, temperature=3)
     for prompt in ([make_text_input("a"), make_image_input(_pixels()[0]), make_text_input("b")],) * 2:
@@ -343,7 +343,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ):
         assert main([*asked, *more]) == 2
         assert message in capsys.readouterr().err
-    # One place, two pictures.
+    # The prompt has one place for a picture, the command two pictures.
     prompt = ["llm", "run", str(program), "--raw", "--prompt", "a<94>b", "--max-new-tokens", "1"]
     assert main([*prompt, "--image", str(photo)]) == 0
     assert main([*prompt, "--image", str(photo), "--image", str(photo)]) == 2

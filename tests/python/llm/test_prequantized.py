@@ -62,7 +62,7 @@ def test_prequantized_weights_stay_as_they_are(mode: str, tmp_path: Path) -> Non
 
 
 def test_spin_quant_rotates_what_down_projections_multiply(tmp_path: Path) -> None:
-    """LE-23: weights that are rotated the other way, which is the transform again, give the model without rotations."""
+    """LE-23: weights rotated by the inverse, which is the same transform, give the results without rotations."""
     model = small()
     (tmp_path / "params.json").write_text(json.dumps(PARAMS))
     weights = dict(model.state_dict())

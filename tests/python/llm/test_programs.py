@@ -26,7 +26,7 @@ CALLS = [(0, 1), (0, 7), (7, 8), (8, 9), (9, 40), (0, 32), (32, 34), (34, 35)]
 @pytest.mark.parametrize("operator", [False, True], ids=["sdpa", "custom_sdpa"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_programs_continue_sequences(architecture: str, operator: bool, delegated: bool):
-    """LC-03: any number of tokens a call, from one to the whole context."""
+    """LC-03: any number of tokens per call, from one to the whole context."""
     torch.manual_seed(0)
     model = small(use_kv_cache=True, use_sdpa_with_kv_cache_op=operator, **ARCHITECTURES[architecture])
     reference = small(use_kv_cache=True, **ARCHITECTURES[architecture])

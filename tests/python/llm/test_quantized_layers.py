@@ -66,7 +66,7 @@ def test_linear_layers_in_int8(kind: str):
 @pytest.mark.parametrize("hqq", [False, True])
 @pytest.mark.parametrize(("bits", "group"), [(8, None), (8, 16), (4, 32), (2, 16), (4, None)])
 def test_embeddings(bits: int, group: int | None, hqq: bool):
-    """Near the rows, exactly what the integers and scales give, and the same in a program."""
+    """Results are near the float rows, are exactly what the integers and scales give, and the same in a program."""
     net, before = Net(), Net().table.weight
     transform = names.get_quant_embedding_transform(f"{bits},{group or 0}", quantize_with_hqq=hqq)
     assert transform(net) is net
@@ -89,7 +89,7 @@ def test_embeddings(bits: int, group: int | None, hqq: bool):
 
 @pytest.mark.parametrize("qmode", ["int8", "8da4w", "8da8w", "4w", "torchao:8da5w", "torchao:fpa3w"])
 def test_modes_of_linear_layers(qmode: str):
-    """Nearer with more bits, and not the floats."""
+    """Results are nearer to those of the float model with more bits, and not equal to them."""
     model, exact = small(), small()
     transform = names.get_quant_weight_transform(qmode, group_size=None if qmode == "int8" else 32)
     assert transform(model) is model

@@ -177,7 +177,7 @@ def test_gguf_blocks_of_256_keep_their_size(type: str, bits: int, tmp_path: Path
     "type, bits", [("Q2_K", 2), ("Q3_K", 3), ("IQ4_NL", 8), ("IQ4_XS", 8), ("TQ1_0", 2), ("TQ2_0", 2), ("MXFP4", 5)]
 )
 def test_other_gguf_blocks_multiply_as_their_values(type: str, bits: int, tmp_path: Path):
-    """QNT-07: types whose weights take more room in the program than in the file."""
+    """QNT-07: types whose weights take more bytes in the program than in the file."""
     model = small(dim=256, hidden_dim=512)
     path = write_gguf(tmp_path / "model.gguf", model, "llama", type)
     operators = (f"torchao::_linear_8bit_act_{bits}bit_weight", f"torchao::_shared_embedding_{bits}bit")
@@ -195,7 +195,7 @@ def test_other_gguf_blocks_multiply_as_their_values(type: str, bits: int, tmp_pa
     ],
 )
 def test_caches(settings: list[str], places: int, tmp_path: Path):
-    """LE-09: each changes the graph."""
+    """LE-09: each kind of cache changes the graph."""
     check([*files("llama", tmp_path), *settings])
     model, _, _ = export_program(read_settings(None, [*files("llama", tmp_path), *settings, *CACHED]))
     cache: Any = model.layers[0].attention

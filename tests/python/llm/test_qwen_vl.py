@@ -52,7 +52,7 @@ def seeing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def processed(model: Any, *pictures: Any) -> Any:
-    """What the processor of transformers returns."""
+    """Returns the output of the processor of transformers."""
     processor = image_processor(model.config.model_type)
     return processor(list(pictures), return_tensors="pt", input_data_format="channels_first")
 

@@ -118,7 +118,7 @@ def llama_cpp_sources() -> pathlib.Path:
     archive = CACHE / f"{LLAMA_CPP}.tar.gz"
     CACHE.mkdir(parents=True, exist_ok=True)
     if not archive.is_file():
-        # A source of this package alone: of all, pip would compile CMake to read its metadata.
+        # Sources of this package only, because with sources of all, pip would compile CMake to read its metadata.
         source = ["--no-deps", "--no-binary", "llama_cpp_python", "--dest", str(CACHE), LLAMA_CPP.replace("-", "==")]
         command = [sys.executable, "-m", "pip", "download", "-q", *source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

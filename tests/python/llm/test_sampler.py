@@ -48,7 +48,7 @@ def kept(probabilities: NDArray[np.float64], top_k: int, top_p: float, min_p: fl
     ],
 )
 def test_distribution(temperature: float, top_k: int, top_p: float, min_p: float):
-    """LR-08: counts of draws pass a chi-square test at 1e-4, and what is filtered out never comes."""
+    """LR-08: counts of draws pass a chi-square test at 1e-4, and filtered tokens never come."""
     expected = kept(softmax(LOGITS, temperature), top_k, top_p, min_p)
     sampler = Sampler(len(LOGITS), temperature, top_p, 1234)
     sampler.set_topk(top_k)

@@ -88,7 +88,7 @@ def test_a_restored_session_goes_on(files: tuple[str, str], tmp_path: Path) -> N
         other.generate(" and then", config)
         assert other.generated_tokens == wanted
         assert other.generate_text("", greedy(5, ignore_eos=True)) == text
-    # What prefill() predicted is kept, too, and a conversation without tokens.
+    # A snapshot also keeps the token that prefill() predicted, and there are snapshots of an empty conversation.
     runner.reset()
     predicted = runner.prefill("abc")
     runner.save_session(str(session))
@@ -134,7 +134,7 @@ def with_nan(whole: bytes) -> bytes:
 
 
 def test_a_new_conversation_knows_nothing_of_a_restored_session(tmp_path: Path) -> None:
-    """Whoever signs the file may put NaN in places without tokens. A new conversation overwrites only a part of a
+    """A file with a valid hash may have NaN at positions without tokens. A new conversation overwrites only a part of a
     cache, and attention without `model.use_sdpa_with_kv_cache` reads all of it."""
     runner = TextLLMRunner(*exported(tmp_path))
     runner.generate(PROMPT, greedy(9))
@@ -178,7 +178,7 @@ def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> No
         body = whole[:40] + struct.pack(f"<{len(tokens) + 2}Q", len(tokens), *tokens, pending) + rest
         return body + hashlib.sha256(body).digest()
 
-    # Whoever writes the hash, too, gets neither more tokens than the context has nor other tokens than the vocabulary.
+    # A valid hash allows neither more tokens than the context has nor tokens outside of the vocabulary.
     for tokens, pending, words in (
         ([1] * 129, 1, r"the session has 130 tokens, and the program's context at most 128"),
         ([1] * 128, 1, r"the session has 129 tokens"),

@@ -64,8 +64,8 @@ def test_static_attention_is_that_of_the_model(split: bool, conv: bool, fields: 
 
 @pytest.mark.parametrize("style", ["shift_pointer", "smart_mask"])
 def test_short_caches_are_windows(style: str):
-    """A token sees the tokens of its call and, if the caches are full, as many earlier tokens as the layer's cache
-    holds."""
+    """A token attends to the tokens of its call and, if the caches are full, to the earlier tokens that the layer's
+    cache holds."""
     model = small()
     static = transform_attention_mha_to_static_attention(model, inplace=False)
     model.layers[0].attention.window = Window(5)

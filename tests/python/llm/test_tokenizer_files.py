@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The other formats of tokenizers, against `tiktoken` and `sentencepiece`, and what bad files get."""
+"""The other formats of tokenizers, against `tiktoken` and `sentencepiece`, and the errors for bad files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tiktoken_file(folder: pathlib.Path) -> str:
 
 
 def test_tiktoken(tmp_path: pathlib.Path) -> None:
-    """LR-09: the ids of tiktoken, with and without special tokens; load_tokenizer knows the file by its content."""
+    """LR-09: the ids of tiktoken, with and without special tokens; load_tokenizer detects the format by the content."""
     path = tiktoken_file(tmp_path)
     tokenizer = sdk_tokenizers.TiktokenTokenizer(path)
     tiktoken = pytest.importorskip("tiktoken")
@@ -86,7 +86,7 @@ def test_sentencepiece(tmp_path: pathlib.Path, kind: str, rule: str) -> None:
     for text in [*TEXTS, "a<user>b <user>"]:
         ids = reference.encode(text)
         assert tokenizer.encode(text) == ids, text
-    if rule != "nmt_nfkc_cf":  # there, marks of spaces are behind words
+    if rule != "nmt_nfkc_cf":  # in this rule, marks of spaces follow words
         assert sdk_tokenizers.Llama2cTokenizer(prefix + ".model").decode(reference.encode("the of and")) == "the of and"
 
 

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer as Reference
 from sdk.extension.llm import tokenizers as sdk_tokenizers
 
 TEXTS = list(texts(300))
-# The reference's tables of Unicode are of several ages: characters that all know.
+# Texts with only characters of Unicode 3.2, because the reference's tables are of several versions.
 OLD = [text for text in TEXTS if all(unicodedata.ucd_3_2_0.category(c) != "Cn" for c in text)]
 
 
@@ -220,7 +220,7 @@ def test_added_tokens() -> None:
 @pytest.mark.parametrize("fuse_unk", [False, True])
 @pytest.mark.parametrize("byte_fallback", [False, True])
 def test_bpe_options(byte_fallback: bool, fuse_unk: bool, ignore_merges: bool) -> None:
-    """BPE as in models of SentencePiece: a whole text, bytes for what is unknown."""
+    """BPE as in models of SentencePiece: a whole text, bytes for unknown characters."""
     reference = trained(
         "BPE", normalizer=normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     )

@@ -14,7 +14,7 @@ from test_real_chat_templates import real_templates
 from sdk.extension.llm.runner import ChatTemplate, GenerationConfig, parse_tool_calls, tool_call_format
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
 
-# As the models' own templates write calls.
+# These write calls as the models' own templates do.
 TEMPLATES = {
     "hermes": """{% for m in messages %}<|im_start|>{{ m.role }}
 {{ m.content }}{% for c in m.tool_calls or [] %}
@@ -168,7 +168,7 @@ def test_calls_that_are_not_whole_are_errors(name: str, text: str) -> None:
 
 
 def test_every_prefix_of_a_call_is_text_or_an_error() -> None:
-    """Nothing crashes, and no call is found that is not there."""
+    """No prefix crashes the parser, and it finds no call that the text does not have."""
     for name, source in TEMPLATES.items():
         message = answer("", tool_calls=[call(1, "f", ARGUMENTS[2]), call(2, "g", ARGUMENTS[3])])
         text = answered(source, message)

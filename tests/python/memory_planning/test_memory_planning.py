@@ -99,7 +99,7 @@ def test_custom_algorithm_is_called() -> None:
 
 
 class Padded(BackendDetails):
-    """A backend that asks for as many bytes of padding as its compile spec says."""
+    """A backend that requests the bytes of padding that its compile spec names."""
 
     @staticmethod
     def preprocess(edge_program, compile_specs) -> PreprocessResult:
@@ -196,7 +196,7 @@ def test_custom_pools() -> None:
 
 
 def test_branches_use_memory_that_the_parent_does_not_need() -> None:
-    """Tensors of a branch never overlap what the parent needs while the branch runs."""
+    """Tensors of a branch never overlap tensors that the parent needs while the branch runs."""
 
     class Cond(torch.nn.Module):
         def forward(self, x, y):
@@ -353,7 +353,7 @@ def test_options_that_make_no_sense_are_refused(options: dict) -> None:
 
 
 def test_a_cache_that_methods_share_is_written_in_place() -> None:
-    """The place of a shared buffer is known last; a write to a part of it touches this part all the same."""
+    """The offset of a shared buffer is planned last; nevertheless, a write to a part of it is in place."""
 
     class Cache(torch.nn.Module):
         def __init__(self):

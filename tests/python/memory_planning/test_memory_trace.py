@@ -22,7 +22,7 @@ def manager():
 
 @pytest.mark.parametrize("offsets", [False, True])
 def test_a_row_for_each_instruction(manager, tmp_path: Path, offsets: bool) -> None:
-    """MEM2-01 MEM2-02 MEM2-03 MEM2-04, MEM-13, DT-07: one row a step and arena, megabytes on the axis; offsets."""
+    """MEM2-01 MEM2-02 MEM2-03 MEM2-04, MEM-13, DT-07: one row per step and arena, megabytes on the axis; offsets."""
     path = tmp_path / "memory_profile.json"
     generate_memory_trace(
         executorch_program_manager=manager, chrome_trace_filename=str(path), enable_memory_offsets=offsets

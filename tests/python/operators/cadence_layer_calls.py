@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random arguments of the layers of cadence: linear layers, products of matrices, convolutions, pools, windows."""
+"""Random arguments of the layers of cadence: linear layers, matrix multiplications, convolutions, pools, windows."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ UNORDERED_INDICES = frozenset(
 right."""
 
 FACTORS = frozenset({"_linalg_eigh.eigenvalues", "_linalg_svd.U"})
-"""Factorizations: of the vectors only the product is defined, as a sign is free in each pair, and that they are
-orthonormal."""
+"""Factorizations: each pair of vectors may have either sign, so only the product of the vectors is defined, and that
+they are orthonormal."""
 
 Tolerance = tuple[float, float]
 
@@ -102,12 +102,12 @@ def record_errors(op: OpInfo) -> Iterator[Call]:
             with recorder, torch.no_grad():
                 op(sample.input, *sample.args, **sample.kwargs)
         except Exception:
-            pass  # of any type: it is the recorded call that counts
+            pass  # any type of exception: only the recorded call matters
         yield from (call for call in recorder.calls if call.error is not None)
 
 
 def check(call: Call, limits: dict[torch.dtype, Tolerance] = _DEFAULT_TOLERANCES) -> None:
-    """Raises MismatchError if the runtime does not give what eager gave, in value, dtype and shape."""
+    """Raises MismatchError if the runtime's results differ from eager's in value, dtype or shape."""
     assert call.results is not None
     try:
         found = run(call.operator, call.arguments, call.output_specs())
@@ -122,7 +122,7 @@ def check(call: Call, limits: dict[torch.dtype, Tolerance] = _DEFAULT_TOLERANCES
         dim, self = call.arguments.get("dim", -1), call.arguments["self"]
         if self.dim() and not call.arguments.get("keepdim", indices.dim() == self.dim()):
             indices = indices.unsqueeze(dim)
-        values = self.to(torch.int64) if self.dtype in RARE_DTYPES else self  # of which eager gathers nothing
+        values = self.to(torch.int64) if self.dtype in RARE_DTYPES else self  # eager cannot gather these dtypes
         chosen = values.gather(dim, indices).to(self.dtype) if self.dim() else self
         pairs[1] = (chosen.reshape(pairs[0][0].shape), pairs[0][1])
     elif call.name in FACTORS and all(result.numel() for result, _ in pairs):
@@ -171,9 +171,9 @@ def _in_double(call: Call) -> list[torch.Tensor] | None:
 
 
 def is_no_worse(result: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> bool:
-    """Sums depend on the order and width of their partial sums. Ours may be anything that is not further from the truth
-    than what eager makes of it: in half floats each element (or one unit in the last place), in float32 up to twice the
-    largest distance of eager, as there both are of the same width."""
+    """Sums depend on the order and the width of their partial sums. Our error, compared with float64, may be at most
+    that of eager: in 16-bit floats for each element (or one unit in the last place), in float32 up to twice eager's
+    largest error, because there the partial sums of both have the same width."""
     ours, theirs = (result.to(exact.dtype) - exact).abs(), (eager.to(exact.dtype) - exact).abs()
     if result.dtype in (torch.float32, torch.complex64):
         return bool(ours.max() <= 2 * theirs.max())
@@ -183,7 +183,7 @@ def is_no_worse(result: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) 
 
 
 def check_refused(call: Call) -> None:
-    """Raises MismatchError if the runtime takes what eager refuses, with outputs as large as any of the inputs."""
+    """Raises MismatchError if the runtime accepts a call that eager refuses, for outputs as large as any input."""
     tensors = call.tensors()
     specs = {OutputSpec.like(tensor) for tensor in tensors} or {OutputSpec(torch.float32, (2, 2), (0, 1))}
     outputs = sum(argument.is_out for argument in call.operator._schema.arguments)

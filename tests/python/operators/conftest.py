@@ -22,14 +22,14 @@ runtime_under_test.load()
 _passed = Path(os.environ["SDK_PASSED_TESTS"]) if "SDK_PASSED_TESTS" in os.environ else None
 if _passed is not None:
     _passed.touch()
-    # A process that takes the place of one that crashed leaves out the same ones.
+    # A process that replaces a crashed one leaves out the same tests.
     os.environ.setdefault("SDK_PASSED_BEFORE", str(len(_passed.read_text().splitlines())))
 
 
 @pytest.fixture(autouse=True)
 def one_thread_without_warnings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Samples call what is deprecated and are too small for threads. Each time that PyTorch makes samples, it searches
-    the stack for a test case of unittest: that took three quarters of the time of these tests, which have none."""
+    """Samples call deprecated functions and are too small for threads. Whenever PyTorch makes samples, it searches the
+    stack for a test case of unittest: that took three quarters of the time of these tests, which have none."""
     for module in (common_utils, core):
         monkeypatch.setattr(module, "extract_test_fn", lambda: None)
     threads = torch.get_num_threads()
@@ -41,7 +41,7 @@ def one_thread_without_warnings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what passed before."""
+    """Leaves out tests that passed before."""
     if _passed is not None:
         passed = set(_passed.read_text().splitlines()[: int(os.environ["SDK_PASSED_BEFORE"])])
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes what passes, in the process that hears of all tests."""
+    """Records the tests that pass, in the process that receives all reports."""
     if _passed is not None and "PYTEST_XDIST_WORKER" not in os.environ and report.when == "call" and report.passed:
         with _passed.open("a") as file:
             file.write(f"{report.nodeid}\n")

@@ -288,7 +288,7 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "var.out": (_var, FLOATING),
     "view_copy.dtype_out": (_view_dtype, ALL),
 }
-"""For each operator what calls it, and the dtypes it is called with."""
+"""For each operator, the function that calls it and the dtypes that it is called with."""
 
 
 def record_extra(name: str, dtype: torch.dtype) -> Iterator[Call]:

@@ -37,7 +37,7 @@ The calls come from PyTorch's operator database; the dtype is that of the first 
 
 - `yes`: every call gives what eager gives;
 - `partly`, `no`: some or all calls do not, for the reason given below the table;
-- `-`: eager itself refuses the operator in this dtype. That is asked of eager with the calls of the other dtypes.
+- `-`: eager itself refuses the operator in this dtype, when it is called as in the other dtypes.
 
 `scripts/pages operators` writes this page.
 
@@ -56,7 +56,7 @@ def _calls(limit: int) -> Iterator[tuple[Call, dict[torch.dtype, tuple[float, fl
 
 
 def make_table(limit: int) -> Table:
-    """Runs the first `limit` samples of everything, and in the dtypes that those do not reach their probes."""
+    """Runs the first `limit` samples of each operator, and probes the dtypes that no sample has."""
     table: Table = {name: dict.fromkeys(_COLUMNS, "") for name in sorted(library_operators())}
     templates: dict[str, dict[torch.dtype, list[Call]]] = collections.defaultdict(lambda: collections.defaultdict(list))
     seen: set[str] = set()

@@ -12,7 +12,7 @@ from recorder import Call, record_call
 from torch.utils import _pytree as pytree
 
 TEMPLATES = 4
-"""Calls of each operator in a dtype that are enough."""
+"""The most calls of an operator that are tried in a dtype."""
 
 
 def in_dtype(call: Call, dtype: torch.dtype) -> Call | None:

@@ -105,7 +105,7 @@ def _describe(value: Any) -> str:
 
 
 class Recorder(TorchDispatchMode):
-    """Records the calls that are made inside of it. What the library does not have is decomposed as an export does."""
+    """Records the calls that are made inside of it. Decomposes operators that the library lacks, as an export does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ def record_call(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mappin
     except Exception as error:
         return Call(out, func, arguments, None, error, None)
     leaves = [] if out is func else pytree.tree_leaves(returned, is_leaf=lambda leaf: leaf is None)
-    # Eager has changed them where they are, and `arguments` are copies of what they were.
+    # Eager mode has changed these arguments in place; `arguments` are copies from before the call.
     named = _by_name(func, args, kwargs)
     leaves += [named[name] for name in written_in_place(out)]
     results = [dense(leaf) if isinstance(leaf, torch.Tensor) else None for leaf in leaves]

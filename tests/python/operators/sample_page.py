@@ -19,7 +19,7 @@ captured with `torch.export`, lowered without a backend, run, and compared with 
 layouts of the results, and their values within the tolerances of PyTorch's tests. Up to 24 samples of a function in one
 dtype are one program; a sample that such a program does not compute right is run in a separate program, which decides.
 
-What is not captured is an error of `torch.export` alone, before any code of this package runs; the table names it.
+If a sample is not captured, `torch.export` fails, before any code of this package runs; the table names the error.
 
 `scripts/operator_samples --results FILE` tries the samples and `scripts/pages operator_samples FILE` writes this page;
 `tests/python/operators/test_every_operator.py` compares the same samples.

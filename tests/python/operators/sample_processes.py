@@ -15,7 +15,7 @@ from sample_table import EXCEPTIONS, Result, Task, examine
 
 def examine_all(tasks: Sequence[Task], jobs: int, limit: float, within: float) -> Iterator[Result]:
     """The results, in the order in which they are ready, each from a separate process. A task that crashes, or takes
-    more than `limit` seconds, has a result as well; none is begun after `within` seconds."""
+    more than `limit` seconds, has a result as well; no task is begun after `within` seconds."""
     waiting, last = list(reversed(tasks)), time.monotonic() + within
     running: dict[Connection, tuple[Task, multiprocessing.Process, float]] = {}
     context = multiprocessing.get_context("fork")
@@ -47,7 +47,7 @@ def examine_all(tasks: Sequence[Task], jobs: int, limit: float, within: float) -
 
 
 def _examine(task: Task, connection: Connection) -> None:
-    # What libraries print, and what the runtime logs, would hide the results.
+    # The output of libraries and the log of the runtime would hide the results.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)

@@ -70,7 +70,7 @@ class Sample(nn.Module):
 
 
 def samples(op: OpInfo, dtype: torch.dtype, seed: int | None = None) -> Iterator[Sample]:
-    """PyTorch's samples of an operator in a dtype, with the random numbers of its own tests or of `seed`."""
+    """PyTorch's samples of an operator in a dtype, with the random numbers of PyTorch's tests or of `seed`."""
     torch.manual_seed(seed or 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -85,8 +85,8 @@ def tensors_of(values: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a sample: one of the kinds below, and the first words of the error. A right one has a reason if it
-    is right only in a separate program."""
+    """The outcome of a sample: one of the kinds below, and the first words of the error. If a sample is right only in a
+    separate program, its outcome has a reason as well."""
 
     kind: str
     reason: str = ""
@@ -169,7 +169,7 @@ def _run(
         return [Outcome(kind, _words(error))] * len(members)
     outcomes = []
     for i, (sample, wanted) in enumerate(zip(members, expected, strict=True)):
-        # The last one takes all that are left, so that none is lost.
+        # The last output takes all results that are left, so that none is lost.
         results = list(itertools.islice(found, len(wanted) if i + 1 < len(members) else None))
         try:
             compare(op, sample, results, wanted, limits)
@@ -199,7 +199,7 @@ def compare(
     for ours, theirs in zip(found, expected, strict=True):
         if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
             raise MismatchError(f"{ours.dtype}{list(ours.shape)}; eager gives {theirs.dtype}{list(theirs.shape)}")
-        # A program has no views: what is not laid out as eager's result is in the order of its dimensions.
+        # A program has no views: a result with another layout than eager's is in the order of its dimensions.
         if not ours.is_contiguous() and _order(ours) != _order(theirs):
             raise MismatchError(f"strides {ours.stride()}; eager gives {theirs.stride()}")
     if op.name in UNDEFINED or (op.name in RANDOM and _is_random(sample, expected)):

@@ -49,7 +49,7 @@ class OutputSpec:
 
 
 def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Channels last for a tensor that is stored so and not otherwise contiguous, else row-major."""
+    """Returns channels last for a tensor that is contiguous only in that format, else row-major."""
     if tensor.is_contiguous():
         return tuple(range(tensor.dim()))
     for rank, memory_format in ((4, torch.channels_last), (5, torch.channels_last_3d)):
@@ -156,7 +156,7 @@ def build(
             outs.append(remaining.pop(0))
             args.append(outs[-1])
     if not outs:
-        args.append(args[0])  # what works in place returns its first argument
+        args.append(args[0])  # an in-place operator returns its first argument
     else:
         args.append(outs[0] if len(outs) == 1 else builder.values.share(TensorList([int(ref) for ref in outs])))
     return SingleOperator(_serialized(operator, builder, args, output_refs), builder.inputs, places)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernels of cadence, compared with PyTorch's operators on the real numbers that integers stand for, in float64:
+"""The kernels of cadence, compared with PyTorch's operators on the real numbers that integers represent, in float64:
 integers to half a step, floats to 1e-5."""
 
 from __future__ import annotations

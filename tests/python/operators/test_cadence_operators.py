@@ -22,7 +22,7 @@ def test_fake_tensors_have_the_shape_of_the_results(name: str) -> None:
     for args in CALLS[name](Random(0)):
         expected = overload(name, False)(*args)
         if name == "quantized_w8a32_linear":
-            continue  # below: the shape depends on which size of the weights is that of the input
+            continue  # tested below, because its shape depends on the layout of the weights
         fake = overload(name, False)(*(arg.to("meta") if isinstance(arg, torch.Tensor) else arg for arg in args))
         assert (fake.dtype, fake.shape) == (expected.dtype, expected.shape), args
         assert fake.is_contiguous() and expected.is_contiguous()
@@ -102,7 +102,7 @@ def test_transposed_convolutions_are_those_of_pytorch() -> None:
 
 
 def test_rows_are_the_windows_of_a_convolution() -> None:
-    """A convolution is a product of its rows and weights; a transposed one too."""
+    """A convolution equals the matrix multiplication of its rows and weights, and so does a transposed one."""
     r = Random(2)
     x, weight = r.floats(2, 3, 6, 7), r.floats(4, 3, 2, 3)
     rows = ops.im2row.per_tensor(x, [2, 3], [1, 2], [1, 1], [2, 1], 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every operator of the portable library against PyTorch's own samples, dtype by dtype (operator conformance).
 
-A test is one entry of PyTorch's operator database: all calls of our operators behind its samples are made again in the
+A test is one entry of PyTorch's operator database: all calls of our operators in its samples are made again in the
 runtime, each as a separate program, and compared with eager by the tolerances of PyTorch's tests. The normal run
 takes the first samples of each dtype, the one marked slow all of them.
 """
@@ -39,7 +39,7 @@ def compare(op: OpInfo, limit: int | None) -> None:
             continue
         limits = tolerances(op, dtype)
         for call in record(op, dtype, limit):
-            # Others have the same calls; a call that differs only in the numbers tells nothing more.
+            # Operators share calls; a call that differs only in its numbers adds nothing.
             if call.error is not None or call.key() in _seen:
                 continue
             _seen.add(call.key())

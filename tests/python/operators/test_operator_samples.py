@@ -47,7 +47,7 @@ def test_each_sample_of_a_group_has_its_own_outcome() -> None:
 def test_a_sample_that_spoils_the_program_spoils_no_other_one() -> None:
     found = outcomes(*(Sample(function, (X,), {}) for function in (torch.exp, not_captured, two_results)))
     assert [kind for kind, _ in found] == [RIGHT, NOT_CAPTURED, RIGHT]
-    # That they are right only alone is known.
+    # The outcomes record that the samples are right only in separate programs.
     assert all("DataDependent" in reason for _, reason in found)
 
 

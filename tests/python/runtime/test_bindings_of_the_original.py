@@ -50,7 +50,7 @@ def lowered(config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramM
 
 
 def with_external_weights() -> ExecutorchProgramManager:
-    """A program whose layers are in a file each."""
+    """A program whose layers are each in a separate file."""
     return lowered(
         ExecutorchBackendConfig(external_constants=lambda node: "second" if "second" in node.name else "first")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inputs of dynamic shapes: what torch refuses is refused, what it accepts gives eager's result."""
+"""Inputs of dynamic shapes: the runtime refuses the shapes that torch refuses, and computes the others like eager."""
 
 from __future__ import annotations
 

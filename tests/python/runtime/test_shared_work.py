@@ -37,7 +37,7 @@ class Bmm(nn.Module):
 
 torch.manual_seed(0)
 cases = [(Attention(), (torch.randn(1, 70, 768),))]
-# A product of 200,000 multiply-adds is worth a thread; rows are shared by 24, columns by 64.
+# From 200,000 multiply-adds on, threads divide a matrix multiplication, in units of 24 rows or 64 columns.
 for batch, m, k, n in [(12, 70, 64, 70), (12, 70, 70, 64), (2, 70, 64, 70), (12, 40, 50, 99), (12, 40, 50, 101)]:
     cases.append((Bmm(), (torch.randn(batch, m, k), torch.randn(batch, k, n))))
 cases.append((nn.ConvTranspose2d(96, 96, 3, stride=2), (torch.randn(1, 96, 6, 40),)))

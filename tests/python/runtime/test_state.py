@@ -67,7 +67,7 @@ def test_state_starts_with_its_values_in_every_method_object(emit_names: bool) -
 
 
 def test_shared_state_is_not_reset_by_the_second_method() -> None:
-    """Zeroing it whenever a method is loaded would wipe what another method has written."""
+    """Zeroing the state whenever a method is loaded would erase the values that another method has written."""
     methods = {name: torch.export.export(Cache(), example(0)) for name in ("prefill", "decode")}
     config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True))
     assert names(to_edge(methods).to_executorch(config)) == [set(), set()]

@@ -237,7 +237,7 @@ def test_a_backend_whose_sdk_is_missing_says_what_to_set(tree: Path) -> None:
     status, text = options(tree, "-DEXECUTORCH_BUILD_DEMO=ON")
     assert status == 1
     assert 'backends/demo/backend.json: "sdk" is the Demo SDK, version 2. DEMO_SDK_ROOT must name its folder' in text
-    # A platform brings it where the SDK is.
+    # Naming the platform builds the backend only if its SDK is found.
     assert "enabled: ." in options(tree, "-DEXECUTORCH_BUILD_BACKENDS=linux", after=_SHOW)[1]
     for arguments, environment in ((["-DDEMO_SDK_ROOT=/tmp"], {}), ([], {"DEMO_SDK_ROOT": "/tmp"})):
         text = options(tree, "-DEXECUTORCH_BUILD_BACKENDS=linux", *arguments, after=_SHOW, **environment)[1]
@@ -262,7 +262,7 @@ def test_what_a_project_around_this_one_names_alike_is_its_own(tree: Path) -> No
 
 
 def test_options_of_a_project_around_this_one(tree: Path) -> None:
-    """Such options are a warning, and stay in the cache."""
+    """Options of an enclosing project give a warning, and stay in the cache."""
     own = "-DEXECUTORCH_BUILD_OWN_APPLICATION:BOOL=ON"
     after = 'get_property(kept CACHE EXECUTORCH_BUILD_OWN_APPLICATION PROPERTY VALUE)\nmessage("kept=${kept}")'
     status, text = options(tree, own, after=after, top_level="OFF")
@@ -320,7 +320,7 @@ def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
         name = manifest["name"].rpartition("/")[2]
         family = manifest["name"].partition("/")[0]
         own = (f"backends/{manifest['name']}/", f"python/sdk/backends/{manifest['name']}/", f"examples/{family}/")
-        # Neither part of a word, such as "clamps", nor a board such as "mps2".
+        # A part of a word, such as "clamps", or a board such as "mps2" is no match.
         names = "|".join((name, manifest["id"], re.escape(manifest["title"]).replace("\\ ", " ").replace("\\-", "-")))
         command = ["git", "grep", "-ilE", f"(^|[^a-z])({names})([^0-9]|$)"]
         found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines()

@@ -243,7 +243,7 @@ def test_code_is_disassembled() -> None:
 def test_products_take_the_cycles_of_the_optimization_guides(
     model: str, expected: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FMLA of four floats: one a cycle on the A55; two a cycle on the N1; four a cycle on the V1, where each sum waits
+    """FMLA of four floats: one per cycle on the A55; two on the N1; four on the V1, where each sum waits
     four cycles for the one before."""
     monkeypatch.setattr(cycles, "CACHE", tmp_path)
     (found,) = cycles.of_blocks([PRODUCTS], model).values()

@@ -174,7 +174,7 @@ def test_engines_have_their_own_python_but_for_what_writes_programs(table: PeerT
 
 def test_a_models_state_becomes_inputs_and_outputs() -> None:
     """The decoder's caches: six layers, keys and values. A token at position 1 sees the one at position 0 only through
-    what is passed."""
+    the passed state."""
     made = functional(PEER_MODELS["decoder, one token"])
     assert len(made.states) == 12 and made.states[0].shape == (1, 6, 256, 48)
     assert made.input_names()[:3] == ["input_0", "input_1", "state_0"]
@@ -204,7 +204,7 @@ def test_what_a_converter_said_last_is_the_reason() -> None:
 
 @pytest.mark.parametrize("model", ["ResNet50", "decoder, prefill 64", "speech detector"])
 def test_the_models_have_the_sizes_that_are_written_about(model: str) -> None:
-    """He et al., table 1: 25.6 million; the decoder's cache holds what is computed of it; the detector's is 0.24."""
+    """The figures are millions of parameters. He et al., table 1, have 25.6 for ResNet50."""
     module, inputs = load_model(PEER_MODELS[model])
     millions = sum(parameter.numel() for parameter in module.parameters()) / 1e6
     expected = {"ResNet50": 25.557, "decoder, prefill 64": 13.450, "speech detector": 0.2436}[model]

@@ -85,7 +85,7 @@ def test_each_test_runs_once_in_ten_days_and_cheap_ones_each_day(tree: Path, mon
     cheap = {name for name in everything if "quick" in name or "few" in name or "needed" in name}
     for name in everything:
         assert sum(name in one for one in shares) == (10 if name in cheap else 1), name
-    # The same each time, on whatever machine.
+    # The same each time, on every machine.
     assert share(tree, monkeypatch, "3/10") == shares[3]
 
 
@@ -107,7 +107,7 @@ def test_the_tests_of_a_changed_file_all_run(tree: Path, monkeypatch: pytest.Mon
 
 
 def test_costs_are_recorded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that a test waits for counts, too."""
+    """The costs of a test include the processes that it waits for."""
     (tree / "tests/test_a.py").write_text(
         "import subprocess, sys\n"
         "def test_it():\n"
@@ -135,7 +135,7 @@ def test_costs_are_merged_by_what_all_tests_of_a_function_take(tree: Path) -> No
 
 
 def test_a_share_of_a_function_does_not_change_its_cost(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One cheap test does not stand for the others, which take long."""
+    """The function keeps its cost if only one of its tests, a cheap one, was recorded."""
     record = tree / "record"
     monkeypatch.setenv("SDK_TEST_COSTS", str(record))
     monkeypatch.setenv("SDK_TEST_SHARE", "3/10")

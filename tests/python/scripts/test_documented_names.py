@@ -41,7 +41,7 @@ def _exceptions() -> list[dict[str, object]]:
     return yaml.safe_load((DOCUMENTED / "exceptions.yaml").read_text())
 
 
-# C++: a header has a name if it says it, or a header of ours that it includes does.
+# C++: a header has a name if the name occurs in it or in a header of ours that it includes.
 
 
 @cache
@@ -74,7 +74,7 @@ def _has_cpp(entry: str) -> bool:
     return code is not None and (not name or re.search(rf"\b{re.escape(name)}\b", code) is not None)
 
 
-# Kotlin: what javap says of the classes, without packages.
+# Kotlin: javap's output for the classes, without packages.
 
 
 def _without_packages(text: str) -> str:
@@ -93,7 +93,7 @@ def _kotlin_members() -> frozenset[str]:
             member = re.sub(r"\b(?:public|final|abstract|default|synchronized) ", "", line.strip().rstrip(";"))
             found.add(f"{outer}: {_without_packages(member)}")
             found.add(f"{outer}: {_without_result(_without_packages(member))}")
-    # Constants are fields of the class; `static` is not said of them in the list.
+    # Constants are fields of the class; the list does not mark them as `static`.
     return frozenset(found | {re.sub(r": static (?!.*\()", ": ", each) for each in found})
 
 
@@ -178,7 +178,7 @@ def _missing(language: str) -> set[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_documented_name_is_here_or_excepted(language: str) -> None:
-    """An exception names a member, or all that begins with it."""
+    """An exception covers one member, or all members that begin with its text."""
     names = [name for each in _exceptions() if each["language"] == language for name in each["names"]]
     assert len(names) == len(set(names))
     missing = _missing(language)

@@ -84,12 +84,12 @@ def test_steps_over_their_budget_are_named(tree: Path) -> None:
     done = run(tree)
     assert done.returncode == 0, done.stdout
     (line,) = [line for line in done.stdout.splitlines() if "over budget" in line]
-    assert re.match(r"over budget: three took \d+ s of CPU time, and has 0 s", line)
+    assert re.match(r"over budget: three took \d+ s of CPU time, its budget on this machine is 0 s", line)
     assert "CONTRIBUTING.md" in line
 
 
 def test_each_file_that_is_compiled_adds_to_the_budget(tree: Path) -> None:
-    """2.7 s on the machine of the budgets. The step writes what ccache writes for a file that it does not have."""
+    """A file adds 2.7 s on the machine of the budgets. The step writes ccache's record of ten files that it lacks."""
     steps = (
         STEPS
         + """
@@ -129,7 +129,7 @@ step_seven() { :; }
     assert "debian: no-such-command /no/other: a b\n" in run(tree, "five").stdout
     assert "debian: no-such-command /no/other /no/such/*: a b c\n" in run(tree, "five", "six").stdout
     assert "debian" not in run(tree, "two").stdout
-    # A file of one package says nothing about another.
+    # A file of one package does not show that another package is there.
     assert "the step seven needs `bash=c d`; expected one package" in run(tree, "seven").stderr
 
 
@@ -152,7 +152,7 @@ def test_the_gate_names_no_backend() -> None:
 
 
 def test_the_names_of_all_tests(tree: Path) -> None:
-    """Two folders have files of the same name, a share of which does not run; one file cannot be collected."""
+    """Two folders have a file of the same name, with tests that do not always run; one file cannot be collected."""
     test = "import pytest\n\n@pytest.mark.{}\n@pytest.mark.parametrize('x', range(2))\ndef test_it(x):\n    pass\n"
     for folder, mark in (("tests/python", "slow"), ("backends/demo/test", "sampled")):
         (tree / folder).mkdir(parents=True)

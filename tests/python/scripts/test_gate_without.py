@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/test.sh on a machine that lacks something: which steps run, and what it says of the others."""
+"""scripts/test.sh on a machine that lacks something: which steps run, and the reasons that it prints for the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ step_whole() { echo "7 passed in 1.0s"; }
 step_tooled() { echo "11 passed in 1.0s"; }
 """
 """Gate steps in place of the real ones. The numbers of tests say which of them ran."""
-# What the scripts call; not c++, cmake or apt-get.
+# Commands that the scripts call, except c++, cmake and apt-get.
 COMMANDS = (
     "awk basename bash cat cut date dirname env find getconf grep head mkdir paste printf readlink "
     "rm sed sha256sum sleep sort tail touch tr uname"

@@ -63,7 +63,7 @@ def test_clean_removes_what_was_built_and_nothing_else_bld2_07(python: Path, tmp
     for file in [*kept, *built]:
         file.parent.mkdir(exist_ok=True)
         file.write_text("")
-    # A ccache that is somebody's own is not this test's to clear.
+    # Without ccache in PATH, because this test must not clear the user's cache.
     (tmp_path / "bin").mkdir()
     for tool in ("bash", "dirname", "rm", "find"):
         (tmp_path / "bin" / tool).symlink_to(str(shutil.which(tool)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The script that stands for Python in CMake files which list kernels: it keeps what a first start wrote."""
+"""The script that replaces Python in CMake files that list kernels: it keeps what the first start wrote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Script:
         return path
 
     def lists(self, build: str) -> str:
-        """What a start for a build folder writes there."""
+        """Runs the script for a build folder and returns the lists that it writes there."""
         output = self.folder / build
         subprocess.run([self.path, "tools/update-microkernels.py", "--output", output], check=True)
         assert (output / "gen/a.bzl").read_text() == "b\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/make_release, without the parts that compile. tests/release uses what it makes."""
+"""scripts/make_release, without the parts that compile. tests/release uses its files."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_the_bill_of_materials_names_every_source(script: ModuleType) -> None:
 def test_archives_of_frameworks_have_the_checksums_of_the_manifest(
     script: ModuleType, tree: Path, tmp_path: Path
 ) -> None:
-    """IOS: what SwiftPM downloads is checked against sdk/ios/release.json."""
+    """IOS: files that SwiftPM downloads are checked against sdk/ios/release.json."""
     framework = tmp_path / "built" / "executorch.xcframework"
     framework.mkdir(parents=True)
     (framework / "Info.plist").write_text("x")

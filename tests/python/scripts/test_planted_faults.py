@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/gate/planted_faults: its faults are of the present files. The long step planted-faults runs it."""
+"""scripts/gate/planted_faults: its faults fit the current files. The long step planted-faults runs it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fuzzers in Python run, and find what takes too much stack or memory, or raises another exception."""
+"""The fuzzers in Python run, and find files that take too much stack or memory, or raise another exception."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An unknown keyword is a TypeError. Python does that itself for functions without `**kwargs`; public functions that
-have them refuse what they do not know, or are listed here with what they do."""
+have them refuse unknown keywords, or PASSED_ON says where they pass them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch import nn
 
 SDK = Path(__file__).resolve().parents[3] / "python/sdk"
 PYTHONS_OWN = {"__call__", "__init_subclass__", "forward", "run_and_capture"}
-"""Take what a model or an operator takes, which checks its arguments."""
+"""Functions that pass their arguments to a model or an operator, which checks them."""
 PASSED_ON = {
     "backends.arm.ethosu.partitioner.make_partitioner": "to the compile spec",
     "backends.cadence.aot.node_pass.insert": "to the operator that is called",

@@ -41,7 +41,8 @@ def test_what_a_job_runs_exists(workflow: Path) -> None:
 
 
 def test_wheels_are_made_for_every_supported_python() -> None:
-    """`cibuildwheel` leaves out what requires-python does; the classifiers name what was checked."""
+    """`cibuildwheel` leaves out the versions that requires-python excludes; the classifiers name the versions that were
+    checked."""
     text = (ROOT / "pyproject.toml").read_text()
     classified = set(re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', text))
     built = set(re.findall(r"cp3(\d+)-\*", text))

@@ -44,7 +44,7 @@ def lower(name: str, **config: object) -> ExecutorchProgramManager:
 
 
 class Calculation(torch.nn.Module):
-    """Parts for a delegate, with what they leave between them and in the branches."""
+    """Partitions for a delegate, with other operators between them and in the branches."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def digest(data: bytes) -> str:
 def print_digests(names: list[str]) -> None:
     for name in names:
         first, second = (PROGRAMS[name]().buffer for _ in range(2))
-        # Nothing of the machine is in a file.
+        # No path of the machine is in a file.
         assert not any(place.encode() in first for place in (str(TESTS), sys.prefix, torch.__path__[0])), name
         print(name, digest(first), digest(second))
     manager = lower(EXTERNAL, external_constants=lambda node: "biases" if "bias" in node.name else "weights")

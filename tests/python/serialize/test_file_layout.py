@@ -109,12 +109,12 @@ def test_sizes_in_a_programs_header(pte: bytes) -> None:
     assert base == 4096
     assert program_size <= base
     assert not any(pte[program_size:base])
-    assert data_size == 32  # two constants of 16 bytes each, without padding behind the last
+    assert data_size == 32  # two constants of 16 bytes each, without padding after the last
     assert base + data_size == len(pte)
 
 
 def test_the_header_is_padded_for_what_follows_it() -> None:
-    """PTE-10: data inside the tables stays at multiples of 1024 bytes, so as many are put before them."""
+    """PTE-10: data inside the tables stays at multiples of 1024 bytes, because 1024 bytes are inserted before."""
     data = lower(delegate_alignment=1024).buffer
     assert data[8:12] == b"eh00"
     assert not any(data[40 : 8 + 1024])
@@ -165,7 +165,7 @@ def test_a_program_is_read_without_its_segments(pte: bytes) -> None:
 
 @pytest.mark.parametrize("alignment", [16, 64, 1024])
 def test_constants_are_aligned_as_asked(alignment: int) -> None:
-    """PTE-18: in the file, so that they can be used where it is mapped."""
+    """PTE-18: constants are aligned in the file, so that a mapped file can be used in place."""
     data = lower(segment_alignment=4096, constant_tensor_alignment=alignment).buffer
     model = AddMul()
     for tensor in (model.a, model.b):
@@ -236,7 +236,7 @@ def test_tables_of_a_tensor_file(ptd: bytes) -> None:
 
 
 def test_layouts_are_read_without_the_data(ptd: bytes) -> None:
-    """PTD-19: from the bytes before the segments."""
+    """PTD-19: the bytes before the segments have the layouts."""
     tables = _deserialize_to_flat_tensor(ptd[: u64(ptd, 16) + u64(ptd, 24)])
     assert {entry.key: entry.tensor_layout.sizes for entry in tables.named_data} == {"a": [2, 2], "b": [2, 2]}
 

@@ -117,7 +117,7 @@ def test_writing_needs_no_room_for_the_weights(tmp_path) -> None:
 def test_a_dimension_of_size_1_has_any_stride(
     part: Callable[[torch.Tensor], torch.Tensor], dtype: torch.dtype, tmp_path: Path
 ) -> None:
-    """Such a tensor is contiguous although the stride of its last dimension is not 1, as x[:, 0] of one row."""
+    """A tensor such as x[:, 0] of one row is contiguous, although the stride of its last dimension is not 1."""
     tensor = part((torch.arange(60).reshape(3, 4, 5) % 7).to(dtype))
     dense = tensor.contiguous().clone().numpy()
     assert bytes(TensorData(tensor, range(tensor.dim()), "weight")) == dense.tobytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names that a program from others may have, and a reader of source code that knows nothing of what wrote it."""
+"""Names that an untrusted program may have, and a reader of source code that is independent of its generator."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def random_names(draw: random.Random, count: int) -> list[str]:
 
 
 def tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """(kind, text) of what a compiler sees: without comments and white space. Fails for an open comment or string."""
+    """(kind, text) of the tokens, without comments and white space. Fails for an open comment or string."""
     assert text.isascii() and not set(text) - set(map(chr, range(32, 127))) - {"\n"}
     if language == "cpp":  # the first phases of translation
         text = text.replace("??/", "\\").replace("\\\n", "")

@@ -128,7 +128,7 @@ def command(*arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_commands_files_and_modules(tmp_path: Path) -> None:
-    """Each runs unchanged with its arguments. The exit status is that of the command."""
+    """Commands, files and modules run unchanged with their arguments. The exit status is that of the command."""
     (tmp_path / "client.py").write_text(f"{SCRIPT}\ndef main(): print('main', sys.argv); return 3\n")
     metadata = tmp_path / "client-1.0.dist-info"
     metadata.mkdir()

@@ -102,7 +102,7 @@ def test_the_class_is_named_after_the_file(file: str, name: str) -> None:
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_no_class_has_the_name_of_a_macro() -> None:
-    """Of the headers that a generated one includes, and of those that applications include."""
+    """The macros are those of headers that a generated header includes, and of headers that applications include."""
     headers = ("string", "vector", "cerrno", "csignal", "cstdio", "cmath", "climits", "cinttypes", "cstdlib", "cwchar")
     source = "".join(f"#include <{name}>\n" for name in headers)
     source += "#include <executorch/extension/module/module.h>\n"

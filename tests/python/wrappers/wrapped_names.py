@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that a wrapper of hostile names declares what one of plain names does."""
+"""Checks that wrappers declare the same functions for hostile names as for plain ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NEVER = {language: set(words.split()) for language, words in _WORDS.items()}
 
 
 def program_of(names: Sequence[str]) -> schema.Program:
-    """Returns a program with these methods. They alternate between those of a file, one of which has two outputs."""
+    """Returns a program with methods of these names. They are copies of two methods, one of which has two outputs."""
     program = deserialize_pte_binary(FILE.read_bytes()).program
     plans = list(program.execution_plan)
     plans.append(replace(plans[0], outputs=[*plans[0].outputs, *plans[0].outputs]))

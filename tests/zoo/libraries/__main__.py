@@ -85,8 +85,8 @@ def examine_all(
     log: Path | None = None,
     **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """The results, in the order in which models are ready. One that crashes or takes more than `limit` seconds has a
-    result as well; none is begun after `within` seconds."""
+    """The results, in the order in which models are ready. A model that crashes or takes more than `limit` seconds
+    has a result as well; no model is begun after `within` seconds."""
     waiting, running = list(wanted), []
     last = time.monotonic() + within
     with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +119,7 @@ def examine_all(
 def _examine(name: str, path: Path, log: Path | None, options: dict[str, Any]) -> None:
     from zoo.libraries.examine import Result, examine
 
-    # What libraries print, and what the runtime logs, would hide the results.
+    # The output of libraries and the log of the runtime would hide the results.
     out = os.open(log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(out, 1)
     os.dup2(out, 2)
@@ -152,11 +152,11 @@ def main() -> int:
     parser.add_argument("--shapes", nargs="+", choices=("fixed", "dynamic"), default=("fixed", "dynamic"))
     parser.add_argument("--backends", nargs="+", choices=("portable", "xnnpack"), default=("portable", "xnnpack"))
     parser.add_argument("--results", type=Path, metavar="FILE", help="append a line of JSON for each model")
-    parser.add_argument("--rounds", type=int, default=1, help="runs of which the fastest counts as latency")
+    parser.add_argument("--rounds", type=int, default=1, help="number of runs; the latency is that of the fastest")
     parser.add_argument("--jobs", type=int, default=2, help="models at once")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that one model may take")
     parser.add_argument("--within", type=float, default=float("inf"), help="seconds after which no model is begun")
-    parser.add_argument("--log", type=Path, help="a file for what the processes print")
+    parser.add_argument("--log", type=Path, help="a file for the output of the processes")
     options = parser.parse_args()
     load(options.package)
     wanted = names() if options.all or options.list or options.tenth else list(FEW) if options.few else []

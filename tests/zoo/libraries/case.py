@@ -77,7 +77,7 @@ def images(*shape: int) -> Callable[[int], list[Call]]:
 
 
 class Tensors(nn.Module):
-    """Calls `module` with its arguments by name, and gives the tensors of what it returns, in their order."""
+    """Calls `module` with its arguments by name, and returns the tensors among its results, in order."""
 
     def __init__(self, module: nn.Module, *names: str, first: int | None = None, **fixed: Any) -> None:
         super().__init__()

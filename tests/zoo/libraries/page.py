@@ -69,7 +69,7 @@ def shortened(reason: str) -> str:
 
 
 def row(result: Result) -> list[str]:
-    """The model, and what becomes of it with fixed shapes and with a dynamic dimension."""
+    """The model, and its outcomes with fixed shapes and with a dynamic dimension."""
     return [f"`{result.name}`", *(outcome(result, kind) for kind in SHAPES)]
 
 
@@ -104,7 +104,7 @@ def read(path: Path) -> list[Result]:
 
 
 def render(results: Iterable[Result], names: Sequence[str]) -> str:
-    """The page: what works of the models `names`, and how they compare where both packages have timed results."""
+    """The page: which of the models `names` work, and a comparison of both packages' timed results."""
     results = list(results)
     ours = {result.name: result for result in results if result.package == "sdk" and result.rounds == 1}
     timed = [
@@ -164,7 +164,7 @@ BESIDE = """## Beside the original
 The same models, exported by the same `torch.export` and lowered with XNNPACK by this SDK and by the wheel
 `executorch==1.4.1`, with fixed shapes and one thread, one model at a time: seconds of CPU time from the exported
 program to the bytes of the file, size of the file, most memory of the process, and the fastest of {rounds} runs. A
-column is *ours / the original's*; where one of them does not work it says so below. `scripts/zoo` with `--package`,
+column is *ours / the original's*. If one of them does not work, the text below says so. `scripts/zoo` with `--package`,
 `--rounds` and `--jobs 1` measures them.
 
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of libraries: what torch.export captures works in both modes, if docs/generated/models.md says so."""
+"""Models of libraries: a model that torch.export captures works in both modes, if docs/generated/models.md says so."""
 
 from __future__ import annotations
 

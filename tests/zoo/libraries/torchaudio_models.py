@@ -52,7 +52,7 @@ def emformer_memory() -> Model:
 
 
 class Streaming(nn.Module):
-    """One segment after another, with the states of the previous one as inputs."""
+    """Computes one segment in each call. The states of the previous segment are inputs."""
 
     def __init__(self, emformer: nn.Module) -> None:
         super().__init__()

@@ -222,7 +222,7 @@ def llava() -> Model:
         ids = torch.cat([tokens(1, 2), torch.full((1, patches), 98), tokens(1, n)], dim=1)
         return [(ids, torch.randn(1, 3, IMAGE, IMAGE))]
 
-    # The length of all tokens is dynamic: what is asked for, and those before.
+    # The dynamic size is the number of all tokens: those of the text, of the patches, and two before them.
     return Model(
         Tensors(module, "input_ids", "pixel_values", use_cache=False),
         lambda n: calls(n - patches - 2),

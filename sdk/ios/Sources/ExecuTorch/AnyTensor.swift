@@ -155,7 +155,7 @@ public final class AnyTensor {
     let sizes = shape.map { Int32($0) }
     let order = dimensionOrder.map { UInt8($0) }
     var made: OpaquePointer?
-    let owner = Unmanaged.passRetained(storage)  // given back by the release function, also on failure
+    let owner = Unmanaged.passRetained(storage)  // the release function releases it, also on failure
     try check {
       et_tensor_wrap(
         et_dtype(dataType.rawValue), sizes, sizes.count, order, storage.base, storage.byteCount,

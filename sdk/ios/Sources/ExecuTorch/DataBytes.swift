@@ -6,7 +6,7 @@ import Foundation
 final class DataBytes: @unchecked Sendable {
   let base: UnsafeRawPointer
   let count: Int
-  private let data: Data  // never changed: whoever changes another `Data` of the same bytes gets a copy of them
+  private let data: Data  // never changed: a change to another `Data` of the same bytes copies them first
   private let ownMemory: UnsafeMutableRawPointer?
 
   init(_ data: Data) {

@@ -44,7 +44,7 @@ public func ErrorDescription(_ code: ErrorCode) -> String {
   case .invalidArgument: return "An argument has a wrong value."
   case .invalidType: return "A value has another type than was expected."
   case .operatorMissing: return "This build lacks an operator that the program uses: link the product that has it."
-  case .registrationExceedingMaxKernels: return "There is no room to register more kernels."
+  case .registrationExceedingMaxKernels: return "The registry of kernels is full."
   case .registrationAlreadyRegistered: return "A kernel was registered twice."
   case .notFound: return "The program uses a backend, or data, that is not there."
   case .memoryAllocationFailed: return "There is not enough memory."

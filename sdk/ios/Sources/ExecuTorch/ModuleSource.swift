@@ -16,7 +16,7 @@ struct ModuleSource: @unchecked Sendable {
   var threadCount = 0
 
   /// Loads the program.
-  /// - Returns: an `et_module`, the caller's.
+  /// - Returns: an `et_module`, which the caller frees.
   func load(options backendOptions: BackendOptionsMap?, verification: ModuleVerification) throws -> OpaquePointer {
     var made: OpaquePointer?
     if threadCount != 0 { try Runtime.setThreadCount(threadCount) }
@@ -28,7 +28,7 @@ struct ModuleSource: @unchecked Sendable {
     case .bundledFile(let path):
       try check { et_module_load_bundled_file(path, options, &made, $0) }
     case .bytes(let data):
-      let owner = Unmanaged.passRetained(data)  // given back by the release function, also on failure
+      let owner = Unmanaged.passRetained(data)  // the release function releases it, also on failure
       try check {
         et_module_load_buffer(
           data.base, data.count, { _, context in Unmanaged<DataBytes>.fromOpaque(context!).release() },

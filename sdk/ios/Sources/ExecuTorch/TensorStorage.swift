@@ -91,7 +91,7 @@ final class TensorStorage {
     if case .output = owner { moveToOwnMemory() }
   }
 
-  /// To be called before the memory is changed: copies it if it may have other users.
+  /// Copies memory that may have other users. Must be called before the memory is changed.
   func prepareForMutation() {
     if case .shared = owner { moveToOwnMemory() }
   }

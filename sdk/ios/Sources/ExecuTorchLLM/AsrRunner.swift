@@ -22,7 +22,7 @@ public struct AsrTranscribeConfig: Sendable {
     block(&self)
   }
 
-  /// The settings of the program of `asr` with these; the caller's.
+  /// The settings of the program of `asr`, overridden by these. The caller frees them.
   fileprivate func make(for asr: OpaquePointer) throws -> OpaquePointer {
     var made: OpaquePointer?
     try check { et_asr_config_create(asr, &made, $0) }
@@ -44,7 +44,7 @@ public struct AsrTranscribeConfig: Sendable {
   }
 }
 
-/// A model that makes text of speech, such as Whisper: `sdk asr export` makes its program.
+/// A model that transcribes speech, such as Whisper: `sdk asr export` makes its program.
 ///
 ///     let runner = AsrRunner(modelPath: program)
 ///     print(try runner.transcribe("speech.wav"))
@@ -85,7 +85,7 @@ public final class AsrRunner: @unchecked Sendable {
     _ = try loaded()
   }
 
-  /// Samples a second that the model takes.
+  /// The sampling rate that the model expects, in Hz.
   public func samplingRate() throws -> Int {
     let runner = try loaded()
     var rate: Int32 = 0

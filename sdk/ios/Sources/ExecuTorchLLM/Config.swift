@@ -8,7 +8,7 @@ public final class Config {
   public var isEchoEnabled: Bool = true
   /// The most tokens of the answer; -1: what the context has room for.
   public var maximumNewTokens: Int = -1
-  /// Whether this is a run that prepares later ones: the callback receives nothing.
+  /// Whether this run only warms up: the callback then receives nothing.
   public var isWarming: Bool = false
   /// The most tokens of prompt and answer together; -1: all of the context.
   public var sequenceLength: Int = -1

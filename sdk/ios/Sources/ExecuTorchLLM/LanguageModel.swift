@@ -73,7 +73,7 @@ final class LanguageModel: @unchecked Sendable {
     }
   }
 
-  /// Makes `draft` a part of this model, which nobody else uses from now on.
+  /// Transfers `draft` to this model; its runner cannot use it any more.
   func setDraft(_ draft: LanguageModel) throws {
     guard draft !== self else {
       throw ExecuTorchError(code: .invalidArgument, description: "a model cannot draft for itself: load a smaller one")

@@ -42,7 +42,7 @@ public struct Audio: Sendable {
     (data, self.batchSize, self.bins, self.frames, isFloat) = (floatData, batchSize, bins, frames, true)
   }
 
-  /// The same, as one of the original's documents has it.
+  /// The same, with the label that one of the original's documents uses.
   public init(float data: Data, batchSize: Int, bins: Int, frames: Int) {
     self.init(floatData: data, batchSize: batchSize, bins: bins, frames: frames)
   }

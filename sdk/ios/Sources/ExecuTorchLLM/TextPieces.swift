@@ -3,8 +3,8 @@
 import CExecuTorch
 import Foundation
 
-/// Calls `body` with what receives text for the C interface: it gives pieces to `onText`, which returns whether the text
-/// goes on.
+/// Calls `body` with a callback for the C interface and its context. The callback passes each piece of text to `onText`,
+/// which returns false to end the text.
 func withTextReceiver(
   _ onText: (String) -> Bool, _ body: (@escaping et_llm_text, UnsafeMutableRawPointer) throws -> Void
 ) rethrows {
@@ -21,7 +21,7 @@ func withTextReceiver(
   }
 }
 
-/// Gives the pieces that `make` makes to a stream, until nobody reads it.
+/// Passes the pieces that `make` produces to a stream, until the stream is no longer read.
 func textStream(
   _ continuation: AsyncThrowingStream<String, Swift.Error>.Continuation,
   _ make: ((String) -> Bool) throws -> Void

@@ -15,8 +15,8 @@ public final class TextRunner: Sendable {
   /// Loads nothing yet.
   /// - Parameters:
   ///   - tokenizerPath: a `tokenizer.json`, `tokenizer.model` or `tokenizer.bin`; nil: the tokenizer in the program.
-  ///   - specialTokens: those of a tokenizer of tiktoken, in the order of their numbers; empty: those of Llama 3. Other
-  ///     tokenizers have theirs in the file.
+  ///   - specialTokens: the special tokens of a tiktoken tokenizer, in the order of their numbers; empty: those of
+  ///     Llama 3. Other tokenizers have theirs in the file.
   public init(modelPath: String, tokenizerPath: String?, specialTokens: [String]) {
     model = LanguageModel(modelPath: modelPath, tokenizerPath: tokenizerPath, specialTokens: specialTokens)
   }
@@ -48,7 +48,7 @@ public final class TextRunner: Sendable {
   /// The model's answer to a prompt, piece by piece, without the prompt. Generation begins at once, in the background,
   /// and waits for the runner's other streams. It ends after the current token when the stream is no longer read: when
   /// the loop is left, or its task cancelled.
-  /// - Parameter config: of it, ``Config/isEchoEnabled`` does not count.
+  /// - Parameter config: its ``Config/isEchoEnabled`` is ignored.
   public func stream(_ prompt: String, _ config: Config = Config()) -> AsyncThrowingStream<String, Swift.Error> {
     model.stream(.text(prompt), config)
   }
@@ -72,8 +72,8 @@ public final class TextRunner: Sendable {
     try model.text { et_llm_parse_tool_calls($0, answer, $1, $2) }
   }
 
-  /// Makes a smaller model of the same vocabulary draft tokens for this one, which change no answer:
-  /// ``Config/draftTokens``. The model of `draft` is this runner's from now on: `draft` cannot be used any more, unless
+  /// Lets `draft`, a smaller model of the same vocabulary, draft tokens for this one; drafts change no answer. See
+  /// ``Config/draftTokens``. This runner owns the model of `draft` from now on: `draft` cannot be used any more, unless
   /// the function throws. Neither runner may generate meanwhile.
   public func setDraft(_ draft: TextRunner) throws { try model.setDraft(draft.model) }
 

@@ -10,7 +10,7 @@ NS_ASSUME_NONNULL_BEGIN
 /// Whether `status` is Ok. Otherwise, `*error` gets the message of `failure`, which this frees.
 BOOL ExecuTorchLLMCheck(et_status status, et_error *_Nullable failure, NSError **error);
 
-/// A configuration of the C interface, the caller's. NULL with an error.
+/// A configuration of the C interface, which the caller frees. NULL with an error.
 et_llm_config *_Nullable ExecuTorchLLMMakeConfig(ExecuTorchLLMConfig *from, NSError **error);
 
 typedef void (^ExecuTorchLLMTokenCallback)(NSString *);
@@ -26,7 +26,7 @@ bool ExecuTorchLLMReceive(const char *text, size_t size, void *context);
 - (instancetype)init NS_UNAVAILABLE;
 - (BOOL)isLoaded;
 - (BOOL)loadWithError:(NSError **)error;
-/// Loads the model and calls `function` with it, a configuration, and what receives the text.
+/// Loads the model and calls `function` with it, a configuration, and a callback that receives the text.
 - (BOOL)generateWithConfig:(ExecuTorchLLMConfig *)config
              tokenCallback:(nullable ExecuTorchLLMTokenCallback)callback
                      error:(NSError **)error

@@ -4,7 +4,7 @@
 #import "ExecuTorchLLMInternal.h"
 
 static int32_t Size(NSInteger size) {
-  // A size that is none for the C interface is one that it refuses.
+  // 0, which the C interface refuses, for a size that does not fit.
   return size > 0 && size <= INT32_MAX ? (int32_t)size : 0;
 }
 

@@ -10,7 +10,7 @@
 
 - (instancetype)init {
   self = [super init];
-  et_cancellation_create(&_handle, NULL);  // if there is no memory for it, `cancel` has no effect
+  et_cancellation_create(&_handle, NULL);  // nil if memory is exhausted; then `cancel` has no effect
   return self;
 }
 

@@ -60,7 +60,7 @@ final class AsyncTests: XCTestCase {
       task.cancel()
       do {
         _ = try await task.value
-        XCTFail("a method without an end came to one")
+        XCTFail("an endless method returned")
       } catch {
         XCTAssertTrue(error is CancellationError, "\(error)")
       }

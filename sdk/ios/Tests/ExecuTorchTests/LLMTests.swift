@@ -89,11 +89,11 @@ final class LLMTests: XCTestCase {
     let lines = (0..<93).map { "\(Data([UInt8(32 + $0)]).base64EncodedString()) \($0)\n" }
     try lines.joined().write(toFile: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: file) }
-    // With one token for <a>, 64 of them fill the context, which three for each would not.
+    // If <a> is one token, 64 of them fill the context. As three tokens each they would not fit.
     let full = String(repeating: "<a>", count: 64)
     let special = TextRunner(modelPath: program, tokenizerPath: file, specialTokens: ["<a>", "<b>"])
     try special.prefill(full)
-    // With the 256 of Llama 3 it is the tokenizer of another model.
+    // With Llama 3's 256 special tokens, the tokenizer does not fit the model.
     expectError(.invalidArgument, "it has 349 tokens") {
       try TextRunner(modelPath: program, tokenizerPath: file).load()
     }
@@ -157,7 +157,7 @@ final class LLMTests: XCTestCase {
     XCTAssertEqual(text, eager)
   }
 
-  /// LI-08: after reset() an answer is that of a new runner; without, the conversation goes on.
+  /// LI-08: after reset() an answer is that of a new runner; without it, the conversation goes on.
   func testLI08Reset() throws {
     let runner = TextRunner(modelPath: program)
     let few = greedy.copy()
@@ -178,8 +178,8 @@ final class LLMTests: XCTestCase {
     XCTAssertEqual(pieces.joined(), eager)
     XCTAssertEqual(pieces.count, 20)
     runner.reset()
-    // Who stops to read stops the model. This one is so quick that it may have finished by then: both answers have to
-    // leave room in the context of 64 tokens.
+    // Leaving the loop stops the model. This model is so fast that it may have finished by then: both answers have to
+    // fit into the context of 64 tokens.
     let few = Config {
       $0.temperature = 0
       $0.maximumNewTokens = 8

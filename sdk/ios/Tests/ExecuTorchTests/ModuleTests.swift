@@ -175,7 +175,7 @@ final class ModuleTests: XCTestCase {
       _ = try module.forward(x, Tensor<Int32>.ones(shape: [2, 3]))
     }
     expectError(.invalidType, "ListInt") { _ = try module.forward(x, Value(payload: .integers([1]))) }
-    XCTAssertEqual(try Tensor<Float>(module.forward(x, y)).scalars(), sum, "the module is as good as before")
+    XCTAssertEqual(try Tensor<Float>(module.forward(x, y)).scalars(), sum, "the module still works")
   }
 
   func testErrorsAreNSErrors() {

@@ -124,7 +124,7 @@ final class TensorTests: XCTestCase {
     XCTAssertEqual(tensor.scalars()[0], 5)
   }
 
-  /// IOS-16: only to shapes of as many elements, and not if the shape is static.
+  /// IOS-16: resizing only to shapes with the same number of elements, and not if the shape is static.
   func testIOS16Resize() throws {
     let tensor = Tensor<Float>([1, 2, 3, 4], shape: [2, 2])
     try tensor.resize(to: [4, 1])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #import <Foundation/Foundation.h>
 
-/// Ends the program, naming the place, unless the condition holds.
+/// Ends the program, printing file and line, unless the condition holds.
 #define CHECK(condition, what)                                                                               \
   do {                                                                                                       \
     if (!(condition)) {                                                                                      \
@@ -10,14 +10,14 @@
     }                                                                                                        \
   } while (0)
 
-// As subscripts, which clang does not take for GCC's runtime.
+// Instead of subscripts, which clang does not compile for GCC's runtime.
 #define At(array, index) [(array) objectAtIndex:(index)]
 #define Of(dictionary, key) [(dictionary) objectForKey:(key)]
 
 /// Runs the programs in a folder.
-/// Returns: how many calls there were.
+/// Returns: the number of calls.
 int RunCorpus(NSString *path);
 
-/// `corpus`: beside it is the language model.
+/// `corpus`: the folder beside the language model.
 void TestLanguageModels(NSString *corpus);
 void TestMultimodalModels(NSString *corpus);

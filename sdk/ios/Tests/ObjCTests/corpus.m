@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every program of tests/data/corpus gives what PyTorch eager gave, through the Objective-C classes.
+// Every program of tests/data/corpus gives PyTorch eager's outputs through the Objective-C classes.
 #include <math.h>
 #include <string.h>
 
@@ -86,8 +86,8 @@ static void Compare(ExecuTorchValue *found, ExecuTorchValue *wanted, NSString *p
       CHECK(count == wantedCount && type == wantedType, program);
       const BOOL isReal =
           type == ExecuTorchDataTypeFloat || type == ExecuTorchDataTypeDouble || type == ExecuTorchDataTypeHalf;
-      // What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1.
-      // Eager quantises the activations of the one program all together, the backend each row by itself.
+      // The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values.
+      // Eager quantises the activations of this program with one scale, the backend each row separately.
       const double relative = [program isEqual:@"q8_dynamic_linear_xnn"] ? 1e-2
                               : type == ExecuTorchDataTypeHalf           ? 2e-3
                               : type == ExecuTorchDataTypeDouble         ? 1e-12
@@ -145,7 +145,7 @@ int RunCorpus(NSString *path) {
       NSError *error = nil;
       NSArray<ExecuTorchValue *> *outputs = [module executeMethod:Of(call, @"method") withInputs:inputs error:&error];
       if (!isOrdinary) {
-        // These classes make contiguous tensors only; the error says what the program wants.
+        // These classes make contiguous tensors only; the error says what the program expects.
         CHECK(outputs == nil && [error.localizedDescription rangeOfString:@"channels last"].length > 0, program);
         continue;
       }

@@ -189,6 +189,6 @@ int main(int count, char **arguments) {
     }
     printf("the Objective-C classes ran %d calls of the corpus\n", RunCorpus(corpus));
     fflush(stdout);
-    _Exit(0);  // without ARC nothing has given its memory back
+    _Exit(0);  // without ARC no object has freed its memory
   }
 }

@@ -107,7 +107,7 @@ def test_a_wrong_kernel_is_named(sound: dict[str, Any], number: int, tmp_path: P
     program.save(tmp_path / "wrong.pte")
     status, found = debug(tmp_path / "wrong.pte", "--etrecord", sound["folder"] / "right.etrecord")
     assert status == 1
-    # The operators after it are right on the inputs that they had.
+    # The following operators compute the right results for their wrong inputs.
     assert [layer["module"] for layer in found["departing"]] == [f"blocks.{number}.activation"]
     first = found["first"]
     assert first["operator"] == "aten.sigmoid.default" and first["line"] == line_of("self.activation(y)")
@@ -158,7 +158,7 @@ def test_the_model_is_exported_again(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_inputs_of_a_model_whose_file_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are those of the comparison, or those that follow `--`; the message says so."""
+    """The inputs are those of --inputs, or of the arguments after `--`; without them, the message names both."""
     model, pte, inputs = f"{tmp_path / 'plain.py'}:build", tmp_path / "plain.pte", tmp_path / "x.pt"
     (tmp_path / "plain.py").write_text(
         "import torch\n\ndef build():\n    torch.manual_seed(0)\n    return torch.nn.Linear(8, 2)\n"
@@ -237,7 +237,7 @@ def test_of_a_device(sound: dict[str, Any], tmp_path: Path, capsys: pytest.Captu
     assert debug(bundle, *given)[0] == 0  # the first case
     torch.save(cases[1], tmp_path / "same.pt")
     assert debug(sound["folder"] / "deep.pte", *given, "--case", "1", "--inputs", tmp_path / "same.pt")[0] == 0
-    # What ran was case 1: it is not compared with the results for other inputs.
+    # Case 1 ran, so its results are not compared with those for other inputs.
     torch.save(cases[0], tmp_path / "other.pt")
     other = [sound["folder"] / "deep.pte", *given, "--case", "1", "--inputs", tmp_path / "other.pt"]
     assert main([str(argument) for argument in other]) == 2

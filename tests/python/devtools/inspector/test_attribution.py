@@ -40,7 +40,7 @@ def captured(name: str) -> tuple[ExportedProgram, tuple[Any, ...]]:
 @pytest.mark.parametrize("name", ["mobilenet", "encoder", "lstm", "decoder_kv_cache", "mobilenet int8"])
 def test_the_time_belongs_to_lines_of_the_model(name: str, delegated: bool, tmp_path: Path) -> None:
     """PROF-02, INS-01: at least 99 % of the time of instructions, and of delegates' operators. The share of the best of
-    several runs counts: what the machine does in between is not the Inspector's."""
+    several runs counts, because other work of the machine is not a fault of the Inspector."""
     program, inputs = captured(name)
     partitioner = [default().make("partitioner")] if delegated else []
     manager = to_edge_transform_and_lower(program, partitioner=partitioner, generate_etrecord=True).to_executorch()

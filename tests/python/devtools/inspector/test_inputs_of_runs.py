@@ -24,7 +24,7 @@ X = torch.linspace(-1, 1, 8).reshape(2, 4)
 class Head(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        torch.manual_seed(0)  # near its poles, tan would magnify what rounding leaves
+        torch.manual_seed(0)  # near its poles, tan would magnify rounding errors
         self.linear = nn.Linear(4, 3)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

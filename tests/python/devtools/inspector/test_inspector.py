@@ -37,7 +37,7 @@ def by_name(inspector: Inspector) -> dict[str, Event]:
 
 
 def test_names_of_the_framework_are_reserved() -> None:
-    """INS-07: what the runtime logs for itself, and not for an operator or a delegate."""
+    """INS-07: the names of events that the runtime logs for itself, and not for an operator or a delegate."""
     blocks = Inspector(etdump_data=dumps.three_runs()).event_blocks
     logged = {event.name for block in blocks for event in block.events if "::" in event.name}
     assert logged == set(RESERVED_FRAMEWORK_EVENT_NAMES) - {"Method::init"}  # which the dump leaves out
@@ -74,7 +74,7 @@ def test_ins_04_the_total_of_a_module_in_a_delegate() -> None:
     assert inspector.find_total_for_module("conv") == 0.5
     assert inspector.find_total_for_module("head") == 1 + (0.5 + 1.5 + 2.5) / 3
     assert inspector.find_total_for_module("L__self__") == 0.5 + 1 + 1.5
-    # Without the times of its operators, there is the call.
+    # Without the times of its operators, the time of the call counts.
     for name in ("7", "gemm"):
         events[name].perf_data = None
     assert inspector.find_total_for_module("conv") == 2

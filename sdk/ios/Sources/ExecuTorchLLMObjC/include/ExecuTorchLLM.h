@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Language models for Objective-C: what the Swift module ExecuTorchLLM is for Swift, over the same C interface.
+// Language models for Objective-C, like the Swift module ExecuTorchLLM, over the same C interface.
 #import "ExecuTorchLLMConfig.h"
 #import "ExecuTorchLLMMultimodalRunner.h"
 #import "ExecuTorchLLMTextRunner.h"

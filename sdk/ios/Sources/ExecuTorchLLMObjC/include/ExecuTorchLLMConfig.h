@@ -10,7 +10,7 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic, getter=isEchoEnabled) BOOL echoEnabled;
 /// The most tokens of the answer; -1: what the context has room for.
 @property(nonatomic) NSInteger maximumNewTokens;
-/// Whether this is a run that prepares later ones: the callback receives nothing.
+/// Whether this run only warms up: the callback then receives nothing.
 @property(nonatomic, getter=isWarming) BOOL warming;
 /// The most tokens of prompt and answer together; -1: all of the context.
 @property(nonatomic) NSInteger sequenceLength;
@@ -20,7 +20,7 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic) NSInteger bosCount;
 /// The number of end tokens after it.
 @property(nonatomic) NSInteger eosCount;
-/// What the answer follows, of the type that `grammarType` names; @"": anything.
+/// The grammar that the answer must follow, of the type that `grammarType` names; @"" allows any text.
 @property(nonatomic, copy) NSString *grammar;
 /// @"json_schema", @"regex", @"gbnf" or @"lark".
 @property(nonatomic, copy) NSString *grammarType;

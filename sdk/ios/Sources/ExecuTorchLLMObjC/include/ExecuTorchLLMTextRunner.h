@@ -15,8 +15,8 @@ extern NSString *const ExecuTorchLLMErrorDomain;
 
 /// Loads nothing yet.
 /// @param tokenizerPath a `tokenizer.json`, `tokenizer.model` or `tokenizer.bin`; nil: the tokenizer in the program.
-/// @param specialTokens those of a tokenizer of tiktoken, in the order of their numbers; empty: those of Llama 3. Other
-/// tokenizers have theirs in the file.
+/// @param specialTokens the special tokens of a tiktoken tokenizer, in the order of their numbers; empty: those of
+/// Llama 3. Other tokenizers have theirs in the file.
 - (instancetype)initWithModelPath:(NSString *)modelPath
                     tokenizerPath:(nullable NSString *)tokenizerPath
                     specialTokens:(NSArray<NSString *> *)specialTokens NS_DESIGNATED_INITIALIZER;
@@ -41,8 +41,8 @@ extern NSString *const ExecuTorchLLMErrorDomain;
 /// An answer as a message of the conversation, a JSON object with "tool_calls" if it calls tools. Nil with an error, of
 /// the code 0x10 for a chat template that has no known form of calls.
 - (nullable NSString *)parseToolCalls:(NSString *)answer error:(NSError **)error;
-/// Makes a smaller model of the same vocabulary draft tokens for this one, which change no answer: `draftTokens` of the
-/// configuration. `draft` cannot be used any more, unless this fails. Neither runner may generate meanwhile.
+/// Lets `draft`, a smaller model of the same vocabulary, draft tokens for this one (`draftTokens`); drafts change no
+/// answer. `draft` cannot be used any more, unless this fails. Neither runner may generate meanwhile.
 - (BOOL)setDraft:(ExecuTorchLLMTextRunner *)draft error:(NSError **)error;
 
 /// Ends the current answer after the token at work.

@@ -18,7 +18,7 @@ typedef NS_ENUM(NSInteger, ExecuTorchModuleLoadMode) {
 /// InternalConsistency.
 typedef NS_ENUM(NSInteger, ExecuTorchVerification) {
   ExecuTorchVerificationMinimal = 0,              ///< only the headers: for trusted bytes
-  ExecuTorchVerificationInternalConsistency = 1,  ///< everything: what passes is safe to run
+  ExecuTorchVerificationInternalConsistency = 1,  ///< everything: a program that passes is safe to run
 };
 
 /// Stops every run that it was passed to, also those that begin later. Any thread may call it. It cannot be reset.

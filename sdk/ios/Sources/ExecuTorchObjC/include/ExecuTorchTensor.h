@@ -75,7 +75,7 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 /// Calls `handler` with the memory, which it may change.
 - (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *pointer, NSInteger count, ExecuTorchDataType dataType))
                                     handler;
-/// Gives the tensor another shape of as many elements, which do not change.
+/// Gives the tensor another shape with the same number of elements, which do not change.
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error;
 /// Whether type, shape, dimension order and the bytes of all elements are equal.
 - (BOOL)isEqual:(nullable id)other;
@@ -95,13 +95,13 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 + (instancetype)onesTensorLikeTensor:(ExecuTorchTensor *)tensor;
 + (instancetype)zerosTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 + (instancetype)zerosTensorLikeTensor:(ExecuTorchTensor *)tensor;
-/// Uniform in [0, 1).
+/// Random numbers, uniform in [0, 1).
 + (instancetype)randTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 + (instancetype)randTensorLikeTensor:(ExecuTorchTensor *)tensor;
-/// Of the normal distribution with mean 0 and variance 1.
+/// Random numbers of the normal distribution with mean 0 and variance 1.
 + (instancetype)randnTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 + (instancetype)randnTensorLikeTensor:(ExecuTorchTensor *)tensor;
-/// Whole numbers in [low, high).
+/// Random whole numbers in [low, high).
 + (instancetype)randintTensorWithLow:(NSInteger)low
                                 high:(NSInteger)high
                                shape:(NSArray<NSNumber *> *)shape

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for the library of a vendor: build_sdk compiles it.
+// A stand-in for the library of a vendor. build_sdk compiles it.
 #include <stddef.h>
 
 __attribute__((visibility("default"))) int demo_vendor_version(void) { return 2; }

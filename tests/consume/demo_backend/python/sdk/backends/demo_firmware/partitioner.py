@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes each product of two float32 tensors of the same shape a delegate, whose payload is the text `mul`."""
+"""Makes each multiplication of two float32 tensors of the same shape a delegate, whose payload is the text `mul`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdk.exir.dialects._ops import ops as exir_ops
 
 @final
 class DemoFirmwareBackend(BackendDetails):
-    """Compiles one product."""
+    """Compiles one multiplication."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
@@ -26,7 +26,7 @@ class DemoFirmwareBackend(BackendDetails):
 
 
 class DemoFirmwarePartitioner(Partitioner):
-    """Takes each product of two float32 tensors of one shape."""
+    """Takes each multiplication of two float32 tensors of one shape."""
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         spec = DelegationSpec(DemoFirmwareBackend.__name__, [])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inputs from Android's framework. Only the image processor of ExecuTorch's place refers to this file, so the library also runs
-// where the framework is not.
+// Inputs from Android's framework. Only org.pytorch.executorch.extension.image refers to this file, so the library also runs
+// without the framework.
 @file:JvmName("AndroidInputs")
 
 package org.pytorch.executorch
@@ -63,7 +63,7 @@ public fun Module.Companion.loadAsset(
 }
 
 /**
- * The tensor of a bitmap. One of another config than ARGB_8888 is converted to it first. From Java:
+ * The tensor of a bitmap, which is converted to the config ARGB_8888 first if it has another one. From Java:
  * `AndroidInputs.process(processor, bitmap)`.
  *
  * @param into a tensor that is written to, for example one that is reused for every frame; null: a new one.

@@ -2,8 +2,8 @@
 package org.pytorch.executorch
 
 /**
- * What the library throws when a call of the runtime fails: one class for each kind of failure, so that a `when` over
- * them needs no `else`. All are [ExecutorchRuntimeException]s, the documented class, with the same code and message.
+ * The library throws these exceptions when a call of the runtime fails. Each kind of failure has a class, so that a
+ * `when` over them needs no `else`. All are [ExecutorchRuntimeException]s, the documented class, with the same code and message.
  *
  *     try {
  *       Module.load(path)

@@ -3,7 +3,7 @@ package org.pytorch.executorch
 
 /**
  * A call of the runtime failed. [message] says what was expected, what was found and what to do. The text is the same
- * in all languages. What the library throws is an [ExecutorchException], which has the file, the operator and a hint.
+ * in all languages. The library throws an [ExecutorchException], which also has the file, the operator and a hint.
  *
  * @property errorCode one of the numbers below, which are the numbers of the C++ enum `executorch::runtime::Error`.
  */

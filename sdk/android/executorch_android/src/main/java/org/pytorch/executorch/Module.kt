@@ -18,8 +18,8 @@ import kotlin.concurrent.withLock
  *
  * All functions may be called from any thread; runs of one module take turns. They take as long as the model does: on
  * Android call them off the main thread, or use [executeAsync][org.pytorch.executorch.executeAsync] in a coroutine.
- * What the runtime refuses throws an [ExecutorchRuntimeException]. After [close] every function except [close] throws
- * an [IllegalStateException]. A module that nobody closes is freed some time after it became unreachable.
+ * A call that the runtime refuses throws an [ExecutorchRuntimeException]. After [close] every function except [close] throws
+ * an [IllegalStateException]. A module that is not closed is freed some time after it becomes unreachable.
  */
 public open class Module private constructor(private var handle: Long, private val file: String?) : Closeable {
   private val lock = ReentrantLock()
@@ -56,7 +56,7 @@ public open class Module private constructor(private var handle: Long, private v
     }
 
   /**
-   * The outputs of a method as they are in memory now, without a run: for those that are its state, such as parameters.
+   * The outputs of a method as they are in memory now, without a run: for outputs that are state, such as parameters.
    * Like a run, it makes the outputs of the last run invalid.
    */
   internal fun outputs(methodName: String): Array<EValue> =
@@ -81,8 +81,8 @@ public open class Module private constructor(private var handle: Long, private v
 
   /**
    * Stops the run that is in progress, from another thread: before its next instruction it ends with an
-   * [ExecutorchRuntimeException] of the code [CANCELLED][ExecutorchRuntimeException.CANCELLED]. What a backend runs is
-   * one instruction. Does nothing when none is in progress; the module can be used again in either case.
+   * [ExecutorchRuntimeException] of the code [CANCELLED][ExecutorchRuntimeException.CANCELLED]. A call of a
+   * backend is one instruction. Does nothing when none is in progress; the module can be used again in either case.
    */
   public fun cancel() {
     running?.cancel()
@@ -230,8 +230,8 @@ public open class Module private constructor(private var handle: Long, private v
      *
      * @param modelPath of the `.pte` file.
      * @param loadMode one of the constants above.
-     * @param numThreads the number of threads that all modules of the process use together; 0 does not change it. Its
-     *   first value is the number of fast cores.
+     * @param numThreads the number of threads that all modules of the process use together; 0 leaves it unchanged. Its
+     *   initial value is the number of fast cores.
      * @throws IllegalArgumentException if there is no such file or it cannot be read.
      */
     @JvmStatic

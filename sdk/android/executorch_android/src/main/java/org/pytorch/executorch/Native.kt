@@ -5,7 +5,7 @@ import java.nio.Buffer
 import java.nio.ByteBuffer
 
 /**
- * The functions of libexecutorch.so, registered when it is loaded: sdk/android/jni. Texts are UTF-8. Those that fail
+ * The functions of libexecutorch.so, registered when it is loaded: sdk/android/jni. Texts are UTF-8. Functions that fail
  * throw [ExecutorchRuntimeException].
  */
 internal object Native {
@@ -78,7 +78,7 @@ internal object Native {
 
   @JvmStatic external fun verifyBundled(module: Long, method: ByteArray, index: Int, rtol: Double, atol: Double)
 
-  /** Empty if nothing ran. To be called only if [recordsEvents]. */
+  /** Empty if nothing ran. Only called if [recordsEvents]. */
   @JvmStatic external fun takeEtdump(module: Long): ByteArray?
 
   /** Whether modules record ETDumps. */
@@ -96,7 +96,7 @@ internal object Native {
   /** Columns to the left and rows above. */
   @JvmStatic external fun imagePadding(lengths: IntArray, factors: FloatArray): IntArray
 
-  /** Receives text in UTF-8, in the thread that called. False: no more of it. */
+  /** Receives text in UTF-8, in the thread that called. False ends the text. */
   interface Receiver {
     fun receive(text: ByteArray): Boolean
   }

@@ -34,7 +34,7 @@ internal class NativeModel(
       ExecutorchException.withFile(path) { Reaper.keeping(this) { block(loaded()) } }
     }
 
-  /** For functions that may be called during a call; not called without a model. */
+  /** Calls [block], also during another call, but not without a model. */
   fun meanwhile(block: (Long) -> Unit) {
     // Does not take the lock, which the thread at work holds. `Synchronized` with close(), which frees the model.
     synchronized(this) { Reaper.keeping(this) { if (handle != 0L) block(handle) } }

@@ -21,7 +21,7 @@ internal object Reaper {
       if (pending.remove(this)) action()
     }
 
-    /** The native object is somebody else's from now on. */
+    /** Gives up the native object, which has another owner from now on. */
     fun forget() {
       pending.remove(this)
     }

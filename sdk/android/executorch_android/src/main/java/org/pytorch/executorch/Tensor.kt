@@ -49,7 +49,7 @@ private constructor(
   /** The dimensions in the order in which they lie in memory, the outermost first: 0, 2, 3, 1 for channels last. */
   public fun dimOrder(): IntArray = IntArray(shape.size) { order?.get(it)?.toInt() ?: it }
 
-  /** The elements, in the order of [dimOrder], as signed bytes: of INT8, and of BOOL and other types of one byte. */
+  /** The elements, in the order of [dimOrder], as signed bytes, if the type is INT8, BOOL or another type of one byte. */
   public val dataAsByteArray: ByteArray
     get() = read<ByteBuffer, ByteArray>("byte", dtype.bytes == 1 && dtype != DType.UINT8) { ByteArray(it.remaining()).also(it::get) }
 
@@ -283,7 +283,7 @@ private constructor(
             while (elements.hasRemaining()) elements.put(one)
           }
           is ByteBuffer -> {
-            require(dtype == DType.INT8 || dtype == DType.UINT8 || dtype == DType.BOOL) { "there is no 1 of dtype $dtype" }
+            require(dtype == DType.INT8 || dtype == DType.UINT8 || dtype == DType.BOOL) { "the dtype $dtype has no number 1" }
             while (elements.hasRemaining()) elements.put(1)
           }
         }

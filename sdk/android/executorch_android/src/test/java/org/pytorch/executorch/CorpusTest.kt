@@ -23,7 +23,7 @@ internal class CorpusTest {
       }
     }
 
-  /** The corpus has programs with and without delegates, and those for XNNPACK were lowered for it. */
+  /** The corpus has programs with and without delegates. Programs of XNNPACK's cases are lowered for XNNPACK. */
   @Test
   fun runsProgramsWithAndWithoutDelegates() {
     val delegated =

@@ -17,7 +17,7 @@ import org.pytorch.executorch.extension.image.ResizeMode
 import org.pytorch.executorch.extension.image.YuvFormat
 import org.pytorch.executorch.extension.image.YuvRange
 
-/** The class at ExecuTorch's place. What it computes is that of the other one, which AndroidInputsTest is about. */
+/** The image processor in ExecuTorch's package. It uses the one of org.pytorch.executorch, which AndroidInputsTest tests. */
 internal class ImageProcessorPlaceTest {
   private val plain = Normalization(1f, FloatArray(3), floatArrayOf(1f, 1f, 1f))
   private val image = Bitmap.createBitmap(intArrayOf(0xFF010203.toInt(), 0xFF040506.toInt()), 2, 1, Bitmap.Config.ARGB_8888)

@@ -57,7 +57,7 @@ internal class LlmModuleTest {
 
   private fun <T> withModel(block: (LlmModule) -> T): T = LlmModule(program, tokenizer.path, 0f).use(block)
 
-  /** What a callback got. */
+  /** The text and the statistics that a callback got. */
   private class Answer(private val onPiece: () -> Unit = {}) : LlmCallback {
     val pieces = mutableListOf<String>()
     val errors = mutableListOf<Pair<Int, String>>()
@@ -166,7 +166,7 @@ internal class LlmModuleTest {
   fun cancellingTheCollectorStopsTheModel() = withModel { model ->
     runBlocking {
       val pieces = mutableListOf<String>()
-      // Twice as many as fit: without a stop the answer would fill the context.
+      // Twice the tokens that fit: without a stop the answer would fill the context.
       val collector = launch(Dispatchers.Default) { model.generateFlow(prompt, greedy).collect { pieces += it; if (pieces.size == 2) kotlinx.coroutines.awaitCancellation() } }
       while (pieces.size < 2) kotlinx.coroutines.delay(1)
       collector.cancelAndJoin()

@@ -20,7 +20,7 @@ internal class NativeMemoryTest {
     val libraries = "-Djava.library.path=${System.getProperty("java.library.path")}"
     val command = listOf(java, "-Xmx320m", "-XX:+UseSerialGC", libraries, "-cp", classes.distinct().joinToString(File.pathSeparator))
     val builder = ProcessBuilder(command + WithoutMemory::class.java.name).redirectErrorStream(true)
-    builder.environment()["MALLOC_ARENA_MAX"] = "1" // threads reserve no address space for memory of their own
+    builder.environment()["MALLOC_ARENA_MAX"] = "1" // threads reserve no address space for separate memory pools
     val child = builder.start()
     val text = child.inputStream.bufferedReader().readText()
     assertTrue(child.waitFor(60, TimeUnit.SECONDS), text)

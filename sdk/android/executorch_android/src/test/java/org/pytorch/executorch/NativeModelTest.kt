@@ -10,7 +10,7 @@ import kotlin.test.assertTrue
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Timeout
 
-/** Who may use a native model, and when it is freed. The models here are numbers. */
+/** Which threads may use a native model, and when it is freed. The models here are numbers. */
 @Timeout(60)
 internal class NativeModelTest {
   private val freed = ConcurrentLinkedQueue<Long>()
@@ -65,7 +65,7 @@ internal class NativeModelTest {
     var sum = 0L
     for ((index, entry) in ways.entries.withIndex()) {
       val (name, way) = entry
-      val number = 2L + index // the model of the way before may be freed meanwhile
+      val number = 2L + index // the previous model may be freed meanwhile
       repeat(20_000) { run(way, 1) { sum += it } }
       freed.clear()
       run(way, number) {

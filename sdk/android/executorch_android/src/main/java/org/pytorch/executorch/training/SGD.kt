@@ -63,7 +63,7 @@ private constructor(
 
   public companion object {
     /**
-     * @param namedParameters what [TrainingModule.namedParameters] gives.
+     * @param namedParameters the result of [TrainingModule.namedParameters].
      * @throws IllegalArgumentException for a negative number; for nesterov without momentum or with dampening; for a
      *   parameter of a dtype other than FLOAT and DOUBLE.
      */

@@ -11,14 +11,14 @@ import org.pytorch.executorch.Native
 import org.pytorch.executorch.NativeModel
 
 /**
- * A model that makes text of speech, such as Whisper: `sdk asr export` makes its program.
+ * A model that transcribes speech, such as Whisper: `sdk asr export` makes its program.
  *
  *     AsrModule(program, null).use { model -> println(model.transcribe("speech.wav")) }
  *
  * Functions may be called from any thread and take turns; they take as long as the model does, so on Android call them
  * off the main thread, or collect [transcribeFlow][org.pytorch.executorch.extension.asr.transcribeFlow]. A callback may
- * only call [stop]: other functions throw an [IllegalStateException] in it, as all but [close] do after [close]. A library
- * without models of speech throws [ExecutorchException.NotSupported]:
+ * only call [stop]: other functions throw an [IllegalStateException] in it. After [close], all functions but [close] throw
+ * this exception. A library without models of speech throws [ExecutorchException.NotSupported]:
  * `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
  *
  * @param modelPath of the `.pte` file, with the methods `encoder` and `text_decoder`.
@@ -55,7 +55,7 @@ constructor(
   public val isLoaded: Boolean
     get() = nativeModel.isLoaded
 
-  /** Samples a second that the model takes. */
+  /** The sampling rate that the model expects, in Hz. */
   public val samplingRate: Int
     get() = nativeModel.use { Native.asrSamplingRate(it) }
 
@@ -68,7 +68,7 @@ constructor(
    *
    * @param config null: the settings that the program names, and the defaults of [AsrTranscribeConfig].
    * @param callback receives the text in pieces, too.
-   * @throws ExecutorchException for a file that is no WAV file or of another rate, among others.
+   * @throws ExecutorchException for a file that is not a WAV file or has another rate, among others.
    */
   @JvmOverloads
   public fun transcribe(wavPath: String, config: AsrTranscribeConfig? = null, callback: AsrCallback? = null): String {

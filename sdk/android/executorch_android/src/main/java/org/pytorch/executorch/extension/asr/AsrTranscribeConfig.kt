@@ -8,7 +8,7 @@ package org.pytorch.executorch.extension.asr
  * @property temperature 0: always the likeliest token; higher values make the text more random.
  * @property decoderStartTokenId the token that the text begins with; 0: the one that the program names, and 0 if it names
  *   none.
- * @property promptTokenIds tokens that the model is given after it, such as a language and a task: [AsrModule.tokenId] has
+ * @property promptTokenIds tokens that the model is given after that token, such as a language and a task: [AsrModule.tokenId] has
  *   their numbers. Null: those that the program names.
  */
 public data class AsrTranscribeConfig

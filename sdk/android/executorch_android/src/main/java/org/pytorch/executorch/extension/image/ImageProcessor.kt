@@ -10,7 +10,7 @@ import org.pytorch.executorch.Tensor
 import org.pytorch.executorch.process
 
 /**
- * [org.pytorch.executorch.ImageProcessor] with the functions and at the place of ExecuTorch's class. It has no memory to
+ * [org.pytorch.executorch.ImageProcessor] with the package and the functions of ExecuTorch's class. It has no memory to
  * release; after [close] its functions throw IllegalStateException.
  */
 public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable {
@@ -42,7 +42,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
   public fun process(bitmap: Bitmap, orientation: ImageOrientation = ImageOrientation.UP): Tensor =
     open().process(bitmap, of(orientation))
 
-  /** The same in a tensor that is there, for example one that is reused for every frame. */
+  /** The same in an existing tensor, for example one that is reused for every frame. */
   @JvmOverloads
   public fun processInto(bitmap: Bitmap, tensor: Tensor, orientation: ImageOrientation = ImageOrientation.UP) {
     open().process(bitmap, of(orientation), tensor)
@@ -50,7 +50,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
 
   /**
    * The tensor of an image in two planes, in direct buffers: luma, and chroma with both colours in turn. The last byte of
-   * chroma may be missing, as it is in the planes of CameraX; the one before it of the same colour takes its place.
+   * chroma may be missing, as it is in the planes of CameraX; the byte before it of the same colour is used instead.
    */
   @JvmOverloads
   public fun processYuv(
@@ -65,7 +65,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
     range: YuvRange = YuvRange.VIDEO,
   ): Tensor = convert(yPlane, yStride, uvPlane, uvStride, width, height, format, orientation, range, null)
 
-  /** The same in a tensor that is there. */
+  /** The same in an existing tensor. */
   @JvmOverloads
   public fun processYuvInto(
     yPlane: ByteBuffer,
@@ -131,7 +131,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
 
   private fun of(orientation: ImageOrientation) = org.pytorch.executorch.ImageOrientation.valueOf(orientation.name)
 
-  /** A plane with its last byte. */
+  /** If a plane of [bytes] bytes lacks its last byte, returns a copy that has this byte; else returns the plane. */
   private fun complete(plane: ByteBuffer, bytes: Long): ByteBuffer {
     if (bytes < 4 || plane.capacity() != (bytes - 1).toInt()) return plane
     val source = plane.duplicate()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names and the place of ExecuTorch's classes.
+// The names and the package are those of ExecuTorch's classes.
 package org.pytorch.executorch.extension.image
 
 /** How an image is scaled to the size of the target. */

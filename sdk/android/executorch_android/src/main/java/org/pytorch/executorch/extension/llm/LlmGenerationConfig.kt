@@ -6,8 +6,7 @@ package org.pytorch.executorch.extension.llm
  *
  * @property isEcho whether the callback receives the prompt first.
  * @property maxNewTokens the most tokens of the answer; -1: what the context has room for.
- * @property isWarming whether this run only warms up, and its answer is not read: the callback receives
- *   none.
+ * @property isWarming whether this run only warms up: the callback then receives nothing.
  * @property seqLen the most tokens of prompt and answer together; -1: all of the context.
  * @property temperature 0: always the likeliest token; higher values make the answer more random.
  * @property numBos the number of begin tokens before the prompt.

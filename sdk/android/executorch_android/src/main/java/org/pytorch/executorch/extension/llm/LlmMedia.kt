@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What LlmModule gives to native code.
+// The arguments that LlmModule passes to native code.
 package org.pytorch.executorch.extension.llm
 
 import java.nio.ByteBuffer

@@ -21,9 +21,9 @@ import org.pytorch.executorch.NativeModel
  * Functions may be called from any thread and take turns; they take as long as the model does, so on Android call them
  * off the main thread, or collect [generateFlow][org.pytorch.executorch.extension.llm.generateFlow]. The program is
  * loaded by [load] or the first call that needs it. A callback may only call [stop]: other functions throw an
- * [IllegalStateException] in it, as all but [close] do after [close]. Pictures and sound are for programs that take them:
- * with others, [ExecutorchException.NotSupported], which leaves the context as it was. A library without language models
- * throws that too: `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
+ * [IllegalStateException] in it. After [close], all functions but [close] throw this exception. With a program that takes
+ * no pictures or sound, functions for these throw [ExecutorchException.NotSupported] and do not change the context. A
+ * library without language models throws that too: `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
  */
 public class LlmModule private constructor(private val config: LlmModuleConfig, private val dataFiles: List<String>) :
   Closeable {
@@ -241,8 +241,9 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
   }
 
   /**
-   * The same for samples, [batchSize] x [nChannels] x [nSamples], of a program with a front end. One byte a sample is an
-   * unsigned number around 128, two are a signed number, four a float, in native byte order. Channels are mixed.
+   * The same for samples, [batchSize] x [nChannels] x [nSamples], of a program with a front end. A sample of one byte
+   * is an unsigned number around 128, of two bytes a signed number, of four bytes a float, in native byte order. Channels
+   * are mixed.
    */
   public fun prefillRawAudio(audio: ByteArray, batchSize: Int, nChannels: Int, nSamples: Int): Long = prefill {
     Native.llmPrefillMedia(it, INPUT_RAW_AUDIO, intArrayOf(batchSize, nChannels, nSamples), audio)
@@ -264,16 +265,16 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
    * without `tool_calls` if there are none.
    *
    * @throws ExecutorchException.NotFound if the program has no chat template.
-   * @throws ExecutorchException.NotSupported if that has no known form of calls.
+   * @throws ExecutorchException.NotSupported if the template has no known form of calls.
    */
   public fun parseToolCalls(answer: String): String = nativeModel.use {
     String(Native.llmParseToolCalls(it, answer.toByteArray())!!, Charsets.UTF_8)
   }
 
   /**
-   * Makes [draft], a smaller model of the same vocabulary, draft tokens for this one, which change no answer:
-   * [LlmGenerationConfig.draftTokens]. This module owns the model of [draft] from now on, which is closed, unless the
-   * function throws.
+   * Lets [draft], a smaller model of the same vocabulary, draft tokens for this one; drafts change no answer. See
+   * [LlmGenerationConfig.draftTokens]. This module owns the model of [draft] from now on, and [draft] is closed, unless
+   * the function throws.
    */
   public fun setDraft(draft: LlmModule) {
     require(draft !== this) { "a model cannot draft for itself: load a smaller one" }

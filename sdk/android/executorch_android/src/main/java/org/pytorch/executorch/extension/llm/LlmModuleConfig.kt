@@ -8,10 +8,10 @@ import org.pytorch.executorch.Module
  *
  * @property modulePath of the `.pte` file.
  * @property tokenizerPath of a `tokenizer.json`, `tokenizer.model` or `tokenizer.bin`.
- * @property temperature of functions that are not given one.
+ * @property temperature the temperature where a function is not given one.
  * @property dataPath of a `.ptd` file with weights; null: none.
  * @property modelType one of the constants `MODEL_TYPE_*`.
- * @property numBos the number of begin tokens before a prompt, of functions that are not given one.
+ * @property numBos the number of begin tokens before a prompt, where a function is not given one.
  * @property numEos the number of end tokens after it.
  * @property loadMode one of the constants `LOAD_MODE_*`, which have the values of [Module]'s.
  */
