@@ -78,7 +78,7 @@ def test_no_function_ignores_keywords() -> None:
     passes = {
         name
         for name, source in functions.items()
-        if re.search(r"\*\*(\w*kwargs|options|overrides|arguments|named)\b", source.partition(":\n")[2])
+        if re.search(r"\*\*(\w*kwargs|args|options|overrides|arguments|named)\b", source.partition(":\n")[2])
         or _refuses(source)
         or name.rpartition(".")[2] in PYTHONS_OWN
     }
