@@ -12,7 +12,7 @@
 namespace torch::executor::native {
 namespace {
 
-// `index` has the rank of `data` and is not larger than it in any dimension except `dim`.
+// `index` has the rank of `data` and is not larger than it in any dimension, except in `dim` unless `with_dim`.
 bool check_index_shape(KernelRuntimeContext& ctx, const char* name, const Tensor& index, const Tensor& data, size_t dim,
                        bool with_dim) {
   const StridedView a = at_least_1d(index);
@@ -26,9 +26,8 @@ bool check_index_shape(KernelRuntimeContext& ctx, const char* name, const Tensor
   }
   ET_KERNEL_CHECK_MSG(
       ctx, fits, InvalidArgument, false,
-      "%s: the index (%zu dimensions) must have as many dimensions as the other tensors (%zu) and be no "
-      "larger than they are, except in dimension %zu",
-      name, a.dims, b.dims, dim);
+      "%s: the index (%zu dimensions) must have as many dimensions as the %s (%zu) and be no larger in any dimension%s",
+      name, a.dims, with_dim ? "source" : "input", b.dims, with_dim ? "" : " but dim");
   return true;
 }
 

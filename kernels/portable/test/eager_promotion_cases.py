@@ -69,7 +69,7 @@ def result_dtype_cases() -> Iterator[tuple[Any, ...]]:
 
 
 def operand_dtype_cases() -> Iterator[tuple[Any, ...]]:
-    """Operands that are not promoted, because they have no dimensions, and are converted before the operation."""
+    """Operands without dimensions do not raise the dtype of the result: they are converted before the operation."""
     a = of(100, 10, -100, dtype=torch.int8)
     large = torch.tensor(300)  # 44 in int8
     for name in ("add", "sub", "mul", "maximum", "minimum", "floor_divide", "gcd"):

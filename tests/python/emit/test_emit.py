@@ -184,7 +184,7 @@ def test_mutable_buffers_start_with_their_values() -> None:
 
 
 def test_buffers_of_zeros_are_marked_and_take_no_room() -> None:
-    """The name of a mutable buffer without data tells the runtime to zero it."""
+    """Mutable buffers without data get a name: the runtime zeroes planned tensors that have a name and no data."""
 
     class Cache(torch.nn.Module):
         def __init__(self):

@@ -135,7 +135,7 @@ void Graph::log_times(runtime::EventTracer& tracer) {
   size_t number = 0;
   for (const gpu::Sequence::Time& time : times) {
     const std::string name = std::string(time.name) + "_" + std::to_string(number++);
-    // Tools find the model's nodes by the number; the metadata has the kernel's name.
+    // The debug id is the tag, a node id by which tools find the model's nodes; the metadata has the kernel's name.
     tracer.log_profiling_delegate(nullptr, static_cast<int32_t>(time.tag), time.start_ns, time.end_ns, name.c_str(),
                                   name.size() + 1);
   }

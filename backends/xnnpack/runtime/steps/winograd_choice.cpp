@@ -11,9 +11,9 @@ namespace {
 
 /// With fewer channels, the transforms cost more than the algorithm saves.
 constexpr size_t kFewestChannels = 16;
-/// The cost of transforming an element at one point, or back, in multiplications.
+/// The cost of transforming one channel of a tile to, or back from, one point of the form, in multiplications.
 constexpr double kTransformWork = 5;
-/// The cost of transforming a filter in a run, for each of its values.
+/// The cost of each transformed value of a filter, in multiplications, if filters are transformed in each run.
 constexpr double kFilterWork = 4;
 /// The algorithm applies if it takes at most this part of the work of direct convolution.
 constexpr double kMostOfWhole = 0.8;

@@ -25,8 +25,8 @@ def propagate_back_debug_handle(
     """Gives each node of an exported program the debug handle of the edge nodes that were lowered from it.
 
     Args:
-        exported_program: What `torch.export` returned. If the function returns True, each of its calls has a handle:
-            that of its edge nodes, or `UNSET_DEBUG_HANDLE` if it has no edge node.
+        exported_program: The result of `torch.export`, changed in place. If this function returns True, each call node
+            has a handle: that of the edge nodes lowered from it, or `UNSET_DEBUG_HANDLE` without any.
         exported_program_graph_id: The number by which edge nodes refer to this graph: `ETRecord.export_graph_id`.
         edge_dialect_program: The edge program that was lowered from it.
         disable_debug_handle_valdiation: Accept edge nodes that come from no node of the program.

@@ -19,9 +19,9 @@ from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
     """Makes the receipt of a manager's programs.
 
-    `captured` are the programs of torch.export by method name, with whose dtypes those of the lowered programs are
-    compared. Without it, the receipt has neither downcasts that no backend declares nor the operators of a float16
-    program that stay in float32.
+    `captured` maps method names to the programs that torch.export returned; the lowered programs' dtypes are compared
+    with theirs. Without it, the receipt lists only downcasts that a backend declares, and not the operators of a
+    float16 program that stay in float32.
     """
     rows = [
         row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))

@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class DebugPass(PassBase):
-    """Logs every node of the graph at INFO level, or writes them to `log_filename`. Changes nothing.
+    """Logs every node of the graph at INFO level, and with `log_filename` also to that file. Changes nothing.
 
     `show_src` adds the source line a node comes from (`show_all_frames`: all of them; `show_full_path`: with
     directories; `path_filter`: only files whose path contains it), `show_spec` the tensor spec.

@@ -27,11 +27,11 @@ CALLS = 3
 """The number of calls in a sequence. Several calls show the state that a model keeps from one call to the next. The
 last call has other values: with the example alone, a model that compares its input with that of the previous call would
 always return zeros."""
-LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
+LARGEST_INPUTS = 256_000_000  # bytes; sizes whose inputs take more are not verified
 EXAMPLE = "example"
 STATE = (
-    "Keep what the model changes when it runs in a buffer (register_buffer), whose values a program keeps from one "
-    "call to the next."
+    "If the model changes something when it runs, keep that in a buffer (register_buffer): a program keeps the values "
+    "of buffers from one call to the next."
 )
 
 
@@ -139,10 +139,10 @@ def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], 
         module = program.module()
         answers = eager(module, reference.calls)
         if reference.label == EXAMPLE and _changes(reference.answers) and not _changes(answers):
-            lost = f"The quantised model gives the same in each call of {reference.method}, and the model does not."
+            lost = f"The quantised model's outputs are equal in all calls of {reference.method}, the original's are not."
             if not program.graph_signature.buffers_to_mutate:
                 raise CommandError(f"{lost} {STATE}")
-            notes.append(f"{lost} Calibrate it with as many calls as change its buffers in the application.")
+            notes.append(f"{lost} Calibrate it with as many calls in sequence as the application makes.")
         made.append(replace(reference, answers=answers, module=module, unquantized=reference.answers))
     return made
 

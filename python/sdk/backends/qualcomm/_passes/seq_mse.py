@@ -25,14 +25,15 @@ class SeqMSE(Interpreter):
     Layers are linear layers and 2D convolutions whose weights have a scale for each output channel
     (`PerChannelParamObserver`); others keep their ranges.
 
-    As a context manager, it takes the inputs of the calls of `module` inside, and sets the ranges at the end:
+    As a context manager, it collects the inputs of each call of `module` in the `with` block, and sets the ranges when
+    the block ends:
 
         with SeqMSE(prepared, 20):
             prepared(*inputs)
 
     Args:
         module: The result of `prepare_pt2e`, calibrated already or by the calls inside the context.
-        candidates: The number of ranges to try: 1 / candidates, 2 / candidates, ..., 1 of the largest magnitude.
+        candidates: The number of ranges to try: the calibrated range times 1 / candidates, 2 / candidates, ..., 1.
 
     Raises ValueError unless there is at least one candidate.
     """
@@ -82,7 +83,7 @@ class SeqMSE(Interpreter):
         if n.target in _LAYERS and self._observer(n) is not None:
             args, _ = self.fetch_args_kwargs_from_env(n)
             is_linear = n.target == _LAYERS[0]
-            # Linear layers have rows, convolutions batches.
+            # Linear layers take [rows, features], convolutions [batch, channels, height, width].
             x = args[0].reshape(-1, args[0].shape[-1]) if is_linear else args[0].reshape(-1, *args[0].shape[-3:])
             self._inputs[n].append(x.detach())
             self._weights[n] = args[1].detach()

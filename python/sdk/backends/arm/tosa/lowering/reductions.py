@@ -102,7 +102,8 @@ def _position(call: Call, sign: int) -> Placed:
 
 
 def _in_reverse(call: Call, value: Value) -> Value:
-    """Reverses the order of numbers. NEGATE would saturate, and make the two smallest integers equal."""
+    """Maps larger numbers to smaller ones, so that ARGMAX finds the minimum. NEGATE would saturate, and make the two
+    smallest integers equal."""
     return call.b.negate(value) if value.dtype in FLOATS else call.b.unary("BITWISE_NOT", value)
 
 

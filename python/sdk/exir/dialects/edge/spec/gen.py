@@ -81,8 +81,8 @@ class EdgeOpYamlInfo:
 
 
 def _boxes(combinations: set[tuple[str, ...]]) -> list[tuple[list[int], list[Box]]]:
-    """Compresses the combinations. Each result has the group of each tensor (tensors of a group have equal dtypes), and
-    boxes: one set of dtypes per group, which means all combinations of them."""
+    """Compresses the combinations. Each result is a pair: the group number of each tensor (tensors of a group have the
+    same dtype), and boxes. A box has a set of dtypes for each group, and stands for every combination of them."""
     whole = _grouped(combinations)
     equal = {c for c in combinations if len(set(c)) == 1}
     if not equal or equal == combinations:
@@ -188,8 +188,8 @@ def gen_op_yaml(op_name: str) -> EdgeOpYamlInfo | None:
 
 
 def _variants(schema: torch._C.FunctionSchema, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Arguments with which an operator may return another dtype: the given ones, fractional numbers, and, for an
-    elementwise operator, a tensor without dimensions, which has a lower priority in type promotion."""
+    """Variants of the arguments that may change the dtype of the result: the given ones; those with fractional numbers;
+    and, for an elementwise operator, with a tensor without dimensions, which has a lower priority in type promotion."""
     yield args
     numbers = [str(a.type) in ("number", "Optional[number]") for a in schema.arguments]
     if any(numbers):
@@ -202,8 +202,8 @@ def _variants(schema: torch._C.FunctionSchema, args: tuple[Any, ...]) -> Iterato
 
 
 def _dtypes(op_name: str, count: int) -> Iterator[tuple[torch.dtype, ...]]:
-    """The dtypes to try for the tensors of a call. Normalisations have many tensors: these are tried in one floating
-    dtype, and in small floats with statistics in Float."""
+    """The dtypes to try for the tensors of a call. Normalisations have many tensors, so only some combinations
+    are tried: all tensors in the same floating dtype, and the first in Half or BFloat16 with all others in Float."""
     if "norm" not in op_name:
         yield from itertools.product(NAMES, repeat=count)
         return

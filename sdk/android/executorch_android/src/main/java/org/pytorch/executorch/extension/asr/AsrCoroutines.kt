@@ -9,7 +9,7 @@ import org.pytorch.executorch.textFlow
 
 /**
  * The text of a WAV file, piece by piece. The flow is cold: each collector transcribes the file. The model runs on
- * `Dispatchers.IO`, waits for a collector that is slower, and stops after the token at work when the collector is
+ * `Dispatchers.IO`, waits for a collector that is slower, and stops after the token that it computes when the collector is
  * cancelled or has enough.
  *
  *     model.transcribeFlow("speech.wav").collect { text -> view.append(text) }
