@@ -139,7 +139,7 @@ def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], 
         module = program.module()
         answers = eager(module, reference.calls)
         if reference.label == EXAMPLE and _changes(reference.answers) and not _changes(answers):
-            lost = f"The quantised model's outputs are equal in all calls of {reference.method}, the original's are not."
+            lost = f"The quantised model's outputs are equal in all calls of {reference.method}, unlike the original's."
             if not program.graph_signature.buffers_to_mutate:
                 raise CommandError(f"{lost} {STATE}")
             notes.append(f"{lost} Calibrate it with as many calls in sequence as the application makes.")
