@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -309,8 +310,28 @@ def test_operators_that_take_the_name_of_a_file() -> None:
         library.define("write(Tensor x, str filename) -> Tensor")
         library.define("mode(Tensor x, str mode) -> Tensor")
         assert registered("hostile_files.mode.default")
-        with pytest.raises(ExportError, match=r"'hostile_files.write.default', which acts outside of the program"):
-            registered("hostile_files.write.default")
+        library.define("send(Tensor x, int[] ranks) -> Tensor")
+        library.define("gather(Tensor x, str pg_name) -> Tensor")
+        library.define("wait(Tensor x, int stream_index) -> Tensor")
+        for name in ("write", "send", "gather", "wait"):
+            with pytest.raises(ExportError, match=f"'hostile_files.{name}.default', which acts outside of the program"):
+                registered(f"hostile_files.{name}.default")
+
+
+def test_operators_of_pytorch_that_reach_other_processes_devices_or_attributes() -> None:
+    """Collectives of each generation, streams, a `getattr` by a name of the file."""
+    names = ("export.access_subclass_inner_tensor", "inductor._reinterpret_tensor", "streams.wait_event", "aten.save")
+    for name in names:
+        namespace, operator = name.split(".")
+        assert hasattr(getattr(torch.ops, namespace), operator)
+        with pytest.raises(ExportError, match="which acts outside of the program"):
+            registered(f"{name}.default")
+    for schema in torch._C._jit_get_all_schemas():
+        if re.search("c10d|gather|reduce_scatter|all_to_all|_stream|_event|rpc", schema.name):
+            name = f"{schema.name.replace('::', '.')}.{schema.overload_name or 'default'}"
+            if name.split(".")[0] not in ("aten", "fsdp"):  # the arithmetic of indices and of lists
+                with pytest.raises(ExportError):
+                    registered(name)
 
 
 def _first_node(program: dict[str, Any]) -> dict[str, Any]:

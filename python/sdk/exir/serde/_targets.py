@@ -36,13 +36,17 @@ _OUTSIDE = frozenset(("aten._print", "aten.warn"))
 _FILE = re.compile(r"file|path|ur[il]", re.IGNORECASE)
 """The names of arguments that are files: an operator that takes one as a text reads or writes it. `aten.from_file` and
 `aten.save` do, and the image and sound operators of other packages."""
+_PEERS = re.compile(r"(group|pg|process)_name|process_group|ranks|(stream|event|device)_index")
+"""The names of arguments that are other processes, or work of a device: an operator that takes one talks to them."""
 _OUTSIDE_NAMESPACES = frozenset(
     (
         *("prim", "profiler", "debugprims", "debug_mode_ops", "inductor", "static_runtime", "symm_mem", "rpc", "onnx"),
-        *("c10d", "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "_test"),
+        *("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "cplib", "streams"),
+        *("inductor_prims", "onnx_symbolic", "export", "_inductor_test", "_test"),
     )
 )
-"""Namespaces of operators that talk to other processes, read files or trust addresses."""
+"""Namespaces of operators that talk to other processes, read files, trust addresses, read attributes by name, or have
+no meaning outside of PyTorch's own tools."""
 
 _MATH = ("ceil", "floor", "trunc", "sqrt", "log2")
 _ARITHMETIC = (
@@ -80,7 +84,9 @@ def registered(name: str) -> torch._ops.OpOverload:
         )
     namespace, operator_name, _ = name.split(".")
     takes_file = any("str" in str(a.type) and _FILE.search(a.name) for a in found._schema.arguments)
-    if namespace in _OUTSIDE_NAMESPACES or f"{namespace}.{operator_name}" in _OUTSIDE or takes_file:
+    has_peers = any(_PEERS.fullmatch(a.name) for a in found._schema.arguments)
+    is_outside = namespace in _OUTSIDE_NAMESPACES or f"{namespace}.{operator_name}" in _OUTSIDE
+    if is_outside or takes_file or has_peers:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
             f"the program calls {name!r}, which acts outside of the program: it is not read",
