@@ -41,6 +41,7 @@ def split(*expressions: str, then: Any = BYTES) -> Any:
     return pre_tokenizers.Sequence([*(pre_tokenizers.Split(Regex(text), "isolated") for text in expressions), then])
 
 
+BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
 FAMILIES: dict[str, dict[str, Any]] = {
     "gpt-2": {"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=False)},
     "smollm": {
@@ -93,7 +94,25 @@ FAMILIES: dict[str, dict[str, Any]] = {
             ]
         )
     },
+    "a.x-4.0": {"pre_tokenizer": GPT2},
+    "bloom": {"pre_tokenizer": split(BLOOM)},
     "dbrx": {"pre_tokenizer": split(LLAMA3)},
+    "megrez": {"normalizer": normalizers.NFC(), "pre_tokenizer": split(QWEN2)},
+    "mellum": {"pre_tokenizer": GPT2},
+    "midm-2.0": {"pre_tokenizer": split(LLAMA3)},
+    "seed-coder": {
+        "pre_tokenizer": split(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+"
+            r"|\s+(?!\S)|\s+"
+        )
+    },
+    "superbpe": {"pre_tokenizer": split(r"\p{N}+", r"(?=(\d{3})+(?!\d))")},
+    "trillion": {"pre_tokenizer": GPT2},
+    "viking": {
+        "pre_tokenizer": split(
+            BLOOM, then=pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), BYTES])
+        )
+    },
     "minerva-7b": {"pre_tokenizer": DIGIT_BY_DIGIT},
     "smaug-bpe": {"pre_tokenizer": split(LLAMA3)},
     "mpt": {"normalizer": normalizers.NFC(), "pre_tokenizer": GPT2},
@@ -102,7 +121,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "starcoder": {"pre_tokenizer": DIGIT_BY_DIGIT},
     "tekken": {"pre_tokenizer": split(TEKKEN)},
 }
-TAKE_WHOLE_WORDS = ("llama-bpe", "tekken")
+TAKE_WHOLE_WORDS = ("llama-bpe", "midm-2.0", "tekken")
 """Tokenizers that do not split words of the vocabulary, and begin a text with <s>."""
 
 
@@ -225,8 +244,8 @@ ENTRIES = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "merges"
     ("change", "message"),
     [
         ({"model": "t5"}, "tokenizer.ggml.model is 't5'; supported are 'gpt2'"),
-        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are command-r, dbrx, deepseek-coder"),
-        ({"pre": ["gpt-2"]}, "tokenizer.ggml.pre is ['gpt-2']; supported are command-r"),
+        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are a.x-4.0, bloom, command-r, dbrx"),
+        ({"pre": ["gpt-2"]}, "tokenizer.ggml.pre is ['gpt-2']; supported are a.x-4.0"),
         ({"tokens": [1, 2]}, "tokenizer.ggml.tokens must be strings"),
         ({"tokens": ["a", "a", "ab"]}, "tokenizer.ggml.tokens has a token twice"),
         ({"token_type": [1]}, "tokenizer.ggml.token_type has 1 numbers, expected one for each of the 3 tokens"),

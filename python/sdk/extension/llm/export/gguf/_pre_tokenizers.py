@@ -13,13 +13,14 @@ _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
-def _words(digits: str, marks: str = "") -> str:
+def _words(digits: str, marks: str = "", after_signs: str = r"[\r\n]*") -> str:
     """Words with the character before them, numbers, punctuation, spaces: the expression of Llama 3 and of Qwen 2.
 
-    `marks`: characters that are part of a word besides letters.
+    `marks`: characters that are part of a word besides letters. `after_signs`: what belongs to punctuation before it.
     """
     letters = rf"[\p{{L}}{marks}]" if marks else r"\p{L}"
-    return rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?{letters}+|{digits}| ?[^\s\p{{L}}{marks}\p{{N}}]+[\r\n]*|{_ENDS}"
+    signs = rf" ?[^\s\p{{L}}{marks}\p{{N}}]+{after_signs}"
+    return rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?{letters}+|{digits}|{signs}|{_ENDS}"
 
 
 def _cased_words(tail: str, digits: str) -> str:
@@ -73,11 +74,14 @@ _DEEPSEEK3 = (
 
 _GPT2 = Family((byte_level(True),))
 _DIGIT_BY_DIGIT = (_digits(True), byte_level(True))
+_BLOOM = _split(r" ?[^(\s|.,!?…。，、।۔،)]+")
 _CL100K = Family((*_split(_words(r"\p{N}{1,3}")), byte_level(False)))
 _LLAMA3 = replace(_CL100K, ignore_merges=True, adds_bos=True)
 _QWEN2 = Family((*_split(_words(r"\p{N}")), byte_level(False)), nfc=True)
 _O200K = Family((*_split(_cased_words(f"{_CONTRACTIONS}?", r"\p{N}{1,3}")), byte_level(False)))
 FAMILIES = {
+    "a.x-4.0": _GPT2,
+    "bloom": Family((*_BLOOM, byte_level(False))),
     "command-r": Family(_DIGIT_BY_DIGIT, nfc=True),
     "dbrx": _CL100K,
     "deepseek-coder": Family(
@@ -101,25 +105,41 @@ FAMILIES = {
             *_split("[0-9][0-9][0-9]"),
         )
     ),
+    "f2llmv2": _QWEN2,
+    "falcon-h1": _LLAMA3,
     "falcon3": _LLAMA3,
+    "gigachat": _GPT2,
     "gpt-2": _GPT2,
     "gpt-4o": _O200K,
+    "gpt3-finnish": Family((*_BLOOM, byte_level(False))),
     "granite-docling": _GPT2,
+    "jina-v5-nano": _LLAMA3,
+    "kanana2": _O200K,
+    "kormo": _QWEN2,
     "lfm2": _LLAMA3,
     "llama-bpe": _LLAMA3,
     "llama-v3": _LLAMA3,
     "llama3": _LLAMA3,
     "llama4": _O200K,
+    "megrez": _QWEN2,
+    "mellum": _GPT2,
+    "midm-2.0": _LLAMA3,
     "minerva-7b": Family(_DIGIT_BY_DIGIT),
     "mpt": Family((byte_level(True),), nfc=True),
     "olmo": _GPT2,
     "phi-2": _GPT2,
     "pixtral": _LLAMA3,
+    "poro-chat": Family((*_BLOOM, byte_level(False))),
     "qwen2": _QWEN2,
     "qwen35": Family((*_split(_words(r"\p{N}", r"\p{M}")), byte_level(False)), nfc=True),
     "refact": Family(_DIGIT_BY_DIGIT),
+    "seed-coder": Family((*_split(_words(r"\p{N}", after_signs="")), byte_level(False))),
     "smaug-bpe": _CL100K,
     "smollm": Family(_DIGIT_BY_DIGIT),
     "starcoder": Family(_DIGIT_BY_DIGIT),
+    "superbpe": Family((*_split(r"\p{N}+", r"(?=(\d{3})+(?!\d))"), byte_level(False))),
+    "talkie": _O200K,
     "tekken": Family((*_split(_cased_words("", r"\p{N}")), byte_level(False)), ignore_merges=True, adds_bos=True),
+    "trillion": _GPT2,
+    "viking": Family((*_BLOOM, _digits(True), byte_level(False))),
 }
