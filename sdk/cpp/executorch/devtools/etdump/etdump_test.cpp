@@ -257,6 +257,10 @@ TEST_P(ETDumpTest, LogsValues) {  // MDB-01
   EXPECT_TRUE(etdump_->log_evalue(EValue(0.25)).get());
   EXPECT_TRUE(etdump_->log_evalue(EValue(true)).get());
   EXPECT_FALSE(etdump_->log_evalue(EValue()).get());
+  EValue* unset = nullptr;
+  Tensor place = tensor;
+  executorch::runtime::BoxedEvalueList<Tensor> list(&unset, &place, 1);
+  EXPECT_EQ(etdump_->log_evalue(EValue(&list)).error(), Error::InvalidState);
   const Tensor both[] = {tensor, floats.make({}, {8})};
   EXPECT_TRUE(etdump_->log_intermediate_output_delegate("pair", -1, executorch::aten::ArrayRef<Tensor>(both, 2)).get());
   EXPECT_EQ(etdump_->log_evalue(EValue(floats.zeros({64}))).error(), Error::OutOfResources);

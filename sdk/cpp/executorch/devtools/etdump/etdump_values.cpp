@@ -91,9 +91,12 @@ Result<bool> ETDumpGen::log_value(Record record, const EValue& value) {
       record.value_type = static_cast<int8_t>(::etdump::ValueType::Tensor);
       return log_tensors(record, &value.toTensor(), 1);
     case Tag::ListTensor: {
-      const auto tensors = value.toTensorList();
+      const auto tensors = value.tryToTensorList();
+      if (!tensors.ok()) {
+        return tensors.error();
+      }
       record.value_type = static_cast<int8_t>(::etdump::ValueType::TensorList);
-      return log_tensors(record, tensors.data(), tensors.size());
+      return log_tensors(record, tensors->data(), tensors->size());
     }
     case Tag::Int:
       type = ::etdump::ValueType::Int;
