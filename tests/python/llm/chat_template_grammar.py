@@ -79,7 +79,9 @@ select('in',{});selectattr('a');selectattr('a','==',1);selectattr('role','equalt
 slice(3,{});sort;sort(true);sort(attribute='a');sort(case_sensitive=true);string;sum;sum('a');
 sum(start={});title;tojson;tojson(indent=2);tojson(true);tojson(ensure_ascii={});
 tojson(sort_keys=true);tojson(separators=(',',':'));trim;trim({});truncate(5);truncate(3,true,'');
-truncate(5,end={});unique;unique(attribute='a');upper;urlencode;wordcount
+truncate(5,end={});unique;unique(attribute='a');upper;urlencode;wordcount;
+wordwrap;wordwrap(3);wordwrap({});wordwrap(4,false);wordwrap(2,true,{},false);pprint;xmlattr;
+xmlattr(false)
 """.replace("\n", "").split(";")
 TESTS = """
 boolean;callable;defined;divisibleby({});divisibleby 3;eq({});equalto {};escaped;even;false;filter;

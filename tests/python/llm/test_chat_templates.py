@@ -170,8 +170,58 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {{ '{.real}{[k]}'.format_map({'': 5}) if false }}{{ '{.real}'.format_map({'': 5}) }} {{ '{[k]}'.format_map({'': d}) }} {{ '{0.real}{1[k]}{x[0]}'.format(1, d, x=l) }} {{ '{}{}'.format(1, 2) }}
 {{ 'a'.zfill(-9223372036854775807 - 1) }} {{ 'a b'.split(none, -9223372036854775807 - 1) }} {{ 'a b'.rsplit(none, -9223372036854775807 - 1) }} {{ range(-9223372036854775807, 9223372036854775807, 4611686018427387904) | list }}
 {{ 1234567890123456789 | round(-2) }} {{ 1250 | round(-2) }} {{ 1350 | round(-2) }} {{ -1251 | round(-2) }} {{ 9223372036854775804 | round(-1) }} {{ 7 | round(-19) }} {{ -7 | round(-40) }} {{ 7 | round(3) }}
+{{ {'a': 1, 'b': none, 'c': u, 'd': '<"&>', '<': 'x' | safe} | xmlattr }}|{{ {'a': 1} | xmlattr(false) }}|{{ {} | xmlattr }} {{ d | pprint }} {{ (1,) | pprint }} {{ u | pprint }} {{ s | pprint }} {{ {10: 1, 9: 'a' * 70, true: 2.0, none: 3, 's': 4, 0.5: 5} | pprint }}
 {{ u is sequence }} {{ u is iterable }} {{ u == v }} {{ u | list }} {{ u ~ 'x' }} {{ [u] }} {{ 'a' in u }}
 """.strip().splitlines()  # noqa: E501
+
+
+LAYOUT = (
+    "Hello there -- you goof-ball, use the -b option! A well-known-fact: e-mail--or not---x-y-z 'q'--r  1-2-3 a-1-b",
+    "  two  spaces \t and\tcertainly-not-a-tab \n\n  \n\r\nnext line\x0bthird\u2028\u00a0fourth \u3000 ",
+    "aaaa-bbbb-cccc-dddd----------eeee--ffff  -- -- --g----",
+    "\u00dcn\u00efc\u00f6d\u00e9-w\u00f6rter \u0663-\u0664-x \u4e00\u4e8c\u4e09\u56db-\u4e94\u516d "
+    "\U0001f600\U0001f600-ab",
+    "",
+    "x" * 60 + "\n" + "y " * 70,
+)
+
+
+@pytest.mark.parametrize("text", LAYOUT)
+def test_lines_are_wrapped_as_by_textwrap(text: str):
+    source = (
+        "{% for width in range(1, 42) %}{% for breaks in [true, false] %}{% for hyphens in [true, false] %}"
+        "{{ text | wordwrap(width, breaks, none, hyphens) }}|{{ text | wordwrap(width, wrapstring='+') }}\x00"
+        "{% endfor %}{% endfor %}{% endfor %}{{ text | wordwrap }}"
+    )
+    expected = reference(source, [], text=text).split("\0")
+    assert ChatTemplate(source).render([], text=text).split("\0") == expected
+
+
+WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog,", "and", "it's", '"quoted"\tthere\n']
+PRINTED = (
+    {"b": [1, 2.5, None, True], "a": {"z": "x" * 30, "y": {"k": "v" * 40, "c": [list(range(30)), []]}}},
+    {str(i): {"name": "tool", "parameters": {"type": "object", "properties": {}}} for i in range(12)},
+    " ".join(WORDS * 5),
+    {"text": " ".join(WORDS * 4), "short": " ".join(WORDS), "": ""},
+    ["\n".join(WORDS * 3), "a" * 90, "\u00fc " * 60, [[[["deep " * 20]]]]],
+    [["x" * 37, "y" * 37], ["x" * 37, "y" * 36], ["x" * 36, "y" * 36]],
+    [["x" * 73, "y"], ["x" * 72, "y"], "z" * 77, "z" * 76, "z" * 78],
+)
+
+
+@pytest.mark.parametrize("value", PRINTED)
+@pytest.mark.parametrize("source", ["{{ x | pprint }}", "{{ (x, x) | pprint }}", "{{ {'k': (x,)} | pprint }}"])
+def test_values_are_laid_out_as_by_pprint(source: str, value: Any):
+    assert ChatTemplate(source).render([], x=value) == reference(source, [], x=value)
+
+
+def test_filters_that_are_not_available_name_themselves():
+    """Only where a template uses them: jinja2 has them."""
+    for name in ("random", "striptags", "urlize"):
+        unused = "{% if false %}{{ 'a' | " + name + " }}{% endif %}{{ '" + name + "' is filter }}"
+        assert ChatTemplate(unused).render([]) == reference(unused, []) == "True"
+        with pytest.raises(ExecuTorchError, match=f"line 1, column .*filter '{name}' is not available: "):
+            ChatTemplate("{{ 'a' | " + name + " }}").render([])
 
 
 LANGUAGE = {"s": "hello", "l": [1, 2, 3], "d": {"k": "v", "a": [1, {"b": None}]}, "n": None}
@@ -256,6 +306,12 @@ def test_white_space():
 
 UNKNOWN_ARGUMENTS = (
     "'a' | trim(x=1)",
+    "'a' | wordwrap(0)",
+    "'a' | wordwrap(-3)",
+    "[1] | wordwrap",
+    "'a' | xmlattr",
+    "{'a b': 1} | xmlattr",
+    "{1: 2} | xmlattr",
     "[] | tojson(1, 2, 3, 4, 5)",
     "'a'.split(x=1)",
     "'a'.strip(chars='a')",

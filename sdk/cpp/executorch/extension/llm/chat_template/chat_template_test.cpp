@@ -100,6 +100,8 @@ TEST_F(ChatTemplateTest, ErrorsSayWhere) {
   EXPECT_EQ(run("{{ (a] }}"), "1:6 unexpected ']', expected ')'");
   EXPECT_EQ(run("\n{{ a.b }}"), "2:5 'a' is undefined, and has no attribute 'b'");
   EXPECT_EQ(run("{{ 1 | nope }}"), "1:8 unknown filter 'nope'");
+  EXPECT_EQ(run("{{ [1] | random }}"), "1:10 filter 'random' is not available: each conversation has one text");
+  EXPECT_EQ(run("{{ 'a' | wordwrap(0) }}"), "1:10 filter 'wordwrap' needs a width of at least 1, found 0");
   EXPECT_EQ(run("{{ 1 is nope }}"), "1:9 unknown test 'nope'");
   EXPECT_EQ(run("{% if 0 %}{{ 1 | nope }}{% endif %}x"), "x");  // as jinja2: it may be guarded
   EXPECT_EQ(run("{{ f() }}"), "1:5 'f' is undefined, and cannot be called");
@@ -167,6 +169,7 @@ TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
       "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
       shared + "{{ ns.x }}",
       shared + "{{ ns.x | tojson }}",
+      shared + "{{ ns.x | pprint }}",
       shared + "{{ ns.x | string | length }}",
       shared + other + "{{ ns.x == n2.x }}",
       shared + other + "{{ ns.x < n2.x }}",
@@ -175,6 +178,10 @@ TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
       large + "{{ x | replace('a', x) }}",
       large + "{{ x.join(x) }}",
       large + "{{ x | join(x) }}",
+      large + "{{ x | wordwrap(1, wrapstring=x) }}",
+      large + "{% for i in range(100000) %}{{ x | wordwrap(2000000) | length }}{% endfor %}",
+      large + "{% for i in range(100000) %}{{ ('a' ~ '-' * 1000000) | wordwrap(50) | length }}{% endfor %}",
+      large + "{{ {'k': x} | xmlattr * 1000 }}",
       large + "{% for i in range(100000) %}{{ x == x ~ '' }}{% endfor %}",
       large + "{% for i in range(100000) %}{{ x < x ~ '' }}{% endfor %}",
       large + "{% for i in range(100000) %}{{ 'b' in x }}{% endfor %}",
@@ -266,7 +273,10 @@ TEST_F(ChatTemplateTest, DepthIsBoundedByTheStack) {
       run("{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% endfor %}").find("nested"),
       std::string::npos);
   EXPECT_EQ(run("{% set ns = namespace(x=1) %}{% set ns.x = [ns] %}{{ ns.x | length }}"), "1");
-  EXPECT_NE(run("{% set ns = namespace(x=1) %}{% set ns.x = [ns] %}{{ ns.x }}").find("nested"), std::string::npos);
+  for (const char* const shown : {"ns.x", "ns.x | pprint"}) {
+    EXPECT_NE(run("{% set ns = namespace(x=1) %}{% set ns.x = [ns] %}{{ " + std::string(shown) + " }}").find("nested"),
+              std::string::npos);
+  }
   const std::string recursion = "{% macro f() %}" + repeated("{% if 1 %}", 30) + "{{ f() }}" +
                                 repeated("{% endif %}", 30) + "{% endmacro %}{{ f() }}";
   EXPECT_NE(run(recursion).find("nested too deeply for the stack"), std::string::npos);

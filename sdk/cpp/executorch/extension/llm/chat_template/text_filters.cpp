@@ -253,6 +253,45 @@ Value url_encode(Interpreter& in, const Value& input, const Bound&) {
   return made.value();
 }
 
+Value xml_attributes(Interpreter& in, const Value& input, const Bound& arguments) {
+  if (!input.is_dict()) {
+    return in.fail(std::string("filter 'xmlattr' needs a dictionary, found a value of type ") + input.type_name());
+  }
+  TextBuilder made(in);
+  bool spaces = !arguments.has(0) || arguments.truthy(0);
+  for (const Entry& entry : input.as<DictStorage>().entries) {
+    if (entry.value.is_none() || entry.value.is_undefined()) {
+      continue;
+    }
+    if (!in.string(entry.key, "the name of an attribute")) {
+      return {};
+    }
+    if (entry.key.as_text().find_first_of("\t\n\v\f\r />=") != std::string::npos) {
+      return in.fail("the name of an attribute has white space, '/', '>' or '='");
+    }
+    made.add(spaces ? " " : "");
+    made.add(escaped(in, entry.key).as_text());
+    made.add("=\"");
+    made.add(escaped(in, entry.value).as_text());
+    made.add('"');
+    spaces = true;
+  }
+  return made.value();
+}
+
+Value unavailable(Interpreter& in, const char* name, const char* why) {
+  return in.fail(std::string("filter '") + name + "' is not available: " + why);
+}
+Value random(Interpreter& in, const Value&, const Bound&) {
+  return unavailable(in, "random", "each conversation has one text");
+}
+Value strip_tags(Interpreter& in, const Value&, const Bound&) {
+  return unavailable(in, "striptags", "it needs the names of all characters in HTML");
+}
+Value url_ize(Interpreter& in, const Value&, const Bound&) {
+  return unavailable(in, "urlize", "it makes links for HTML pages");
+}
+
 constexpr Filter kTextFilters[] = {
     {"trim", "chars?", trim},
     {"upper", "", upper},
@@ -272,6 +311,12 @@ constexpr Filter kTextFilters[] = {
     {"truncate", "length? killwords? end? leeway?", truncate},
     {"wordcount", "", word_count},
     {"urlencode", "", url_encode},
+    {"xmlattr", "autospace?", xml_attributes},
+    {"wordwrap", "width? break_long_words? wrapstring? break_on_hyphens?", word_wrap},
+    {"pprint", "", pretty_print},
+    {"random", "", random},
+    {"striptags", "", strip_tags},
+    {"urlize", "* **", url_ize},
 };
 
 }  // namespace

@@ -33,6 +33,10 @@ Value folded(Work& work, const Value& value);
 /// dict.items(): a view of pairs.
 Value dict_items(Work& work, const Value& dict);
 
+// The filters of these names.
+Value word_wrap(Interpreter& in, const Value& input, const Bound& arguments);
+Value pretty_print(Interpreter& in, const Value& input, const Bound& arguments);
+
 /// Calls `visit` with each line and its end, while it returns true.
 template <typename Visit>
 void each_line(std::string_view text, Visit visit) {
