@@ -230,7 +230,7 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     save(tmp_path, "BertModel")
     with pytest.raises(SettingsError, match=r"no modules\.json that says how to pool .*: name one of cls, last"):
         export_embedding(tmp_path)
-    with pytest.raises(SettingsError, match="the length of texts is 35; expected from 2 to 34 tokens"):
+    with pytest.raises(SettingsError, match="the length of texts is 35; expected from 3 to 34 tokens"):
         export_embedding(tmp_path, pooling="cls", max_length=35)
     wrong: list[tuple[Any, str]] = [
         ([("LSTM", {})], "modules of type 'LSTM' are not supported"),
@@ -270,8 +270,9 @@ def test_settings_of_texts_that_cannot_be_used(tmp_path: Path) -> None:
     for text, message in (
         ("[]", "expected an object of JSON, found list"),
         ('{"do_lower_case": true}', "do_lower_case is True, expected false"),
-        ('{"max_seq_length": "9"}', "the length of texts is '9'; expected from 2 to 34"),
-        ('{"max_seq_length": 0}', "the length of texts is 0; expected from 2 to 34"),
+        ('{"max_seq_length": "9"}', "the length of texts is '9'; expected from 3 to 34"),
+        ('{"max_seq_length": 2}', "the length of texts is 2; expected from 3 to 34"),
+        ('{"max_seq_length": 0}', "the length of texts is 0; expected from 3 to 34"),
     ):
         path.write_text(text)
         with pytest.raises((CheckpointError, SettingsError), match=message):

@@ -215,9 +215,9 @@ def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
         positions -= int(padding) + 1
     given = (wanted, _of_texts(folder), min(positions, 512))
     found = next(length for length in given if length is not None)
-    if type(found) is not int or not 2 <= found <= positions:
+    if type(found) is not int or not 3 <= found <= positions:
         raise SettingsError(
-            f"the length of texts is {found!r}; expected from 2 to {positions} tokens, as the model has"
+            f"the length of texts is {found!r}; expected from 3 to {positions} tokens, as the model has"
         )
     return found
 
