@@ -41,6 +41,15 @@ def llama_cpp_worker(folder: Path, threads: int) -> Worker:
     return Worker("llama.cpp", ["node", str(folder / "llm_llama_cpp.mjs"), str(threads)])
 
 
+def program_of(model: str, gguf: Path, folder: Path) -> Path:
+    """The program of a file, which is exported to `folder` if it is not there."""
+    path = folder / f"{model}.pte"
+    if not path.is_file():
+        sizes = [f"--context={CONTEXT}", f"--chunk={PROMPT}"]
+        subprocess.run([sys.executable, "-m", "sdk", "llm", "export", gguf, "-o", path, *sizes], check=True)
+    return path
+
+
 class LanguageModels:
     """Measures models (their names in `MODELS`) on engines (columns). `folder` keeps what is made for them."""
 
@@ -66,7 +75,7 @@ class LanguageModels:
                     workers[name] = self._worker(name, threads)
                     stack.callback(workers[name].close)
                 for name, worker in workers.items():
-                    path = self._program(model, gguf) if name == "sdk" else gguf
+                    path = program_of(model, gguf, self.folder) if name == "sdk" else gguf
                     self._ask(row, name, worker, "load", path=str(path), context=CONTEXT)
                     self._add(row, BYTES, name, float(path.stat().st_size))
                 for turn in range(rounds):
@@ -95,13 +104,6 @@ class LanguageModels:
             return llama_cpp_worker(self.folder, threads)
         python = sys.executable if name == "sdk" else own_python("openvino_genai")
         return Worker(name, [python, "-W", "ignore", str(HERE / "llm_worker.py"), name, str(threads)])
-
-    def _program(self, model: str, gguf: Path) -> Path:
-        path = self.folder / f"{model}.pte"
-        if not path.is_file():
-            sizes = [f"--context={CONTEXT}", f"--chunk={PROMPT}"]
-            subprocess.run([sys.executable, "-m", "sdk", "llm", "export", gguf, "-o", path, *sizes], check=True)
-        return path
 
     def page(self) -> str:
         """A row for each model, number of threads and figure; the last columns are our median over the others'."""
