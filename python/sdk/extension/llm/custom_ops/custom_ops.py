@@ -25,7 +25,12 @@ from sdk.extension.llm.custom_ops._attention import (
     dequantized,
 )
 from sdk.extension.llm.custom_ops._define import custom_ops_lib, define
-from sdk.extension.llm.custom_ops._gated_delta import channelwise_gated_delta_rule, channelwise_gated_delta_rule_meta
+from sdk.extension.llm.custom_ops._gated_delta import (
+    channelwise_gated_delta_rule,
+    channelwise_gated_delta_rule_meta,
+    gated_delta_rule,
+    gated_delta_rule_meta,
+)
 from sdk.extension.llm.custom_ops._hadamard import power_of_two_part, transform
 
 __all__ = [
@@ -35,6 +40,8 @@ __all__ = [
     "custom_quantized_sdpa",
     "custom_sdpa",
     "fast_hadamard_transform",
+    "gated_delta_rule",
+    "gated_delta_rule_meta",
     "sdpa_with_kv_cache",
     "update_cache",
     "update_cache_with_indices",
@@ -306,10 +313,11 @@ define(
     _quantized_meta,
 )
 define("fast_hadamard_transform", "Tensor mat", fast_hadamard_transform, _hadamard_meta)
-define(
-    "channelwise_gated_delta_rule",
-    f"{_QKV}, Tensor decay, Tensor beta, Tensor initial_state",
-    channelwise_gated_delta_rule,
-    channelwise_gated_delta_rule_meta,
-    out="Tensor(a!) out, Tensor(b!) final_state_out",
-)
+for _name in ("gated_delta_rule", "channelwise_gated_delta_rule"):
+    define(
+        _name,
+        f"{_QKV}, Tensor decay, Tensor beta, Tensor initial_state",
+        gated_delta_rule,
+        gated_delta_rule_meta,
+        out="Tensor(a!) out, Tensor(b!) final_state_out",
+    )

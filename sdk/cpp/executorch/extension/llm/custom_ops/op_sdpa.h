@@ -40,10 +40,17 @@ Tensor& custom_quantized_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query
                                   const std::optional<Tensor>& v_zero_points, const std::optional<Tensor>& v_scales,
                                   bool is_seq_at_dim_2, Tensor& out);
 
-/// Linear attention by the gated delta rule, with a decay for each key channel. All are Float: query, key and decay
-/// (batch, heads, positions, keys), value and out (batch, heads, positions, values), beta (batch, heads, positions),
-/// the states (batch, heads, keys, values). A position multiplies the rows of the state by `decay`, adds key (value -
-/// state^T key)^T beta, and gives state^T query. The results share no memory with the arguments.
+/// Linear attention by the gated delta rule. All are Float: query (batch, heads, positions, keys); key, the same with
+/// as many heads or a divisor; value (batch, heads of key, positions, values); decay as key, or without its last
+/// dimension for one number a position; beta (batch, heads of key, positions); the states (batch, heads of key, keys,
+/// values); out (batch, heads, positions, values). A position multiplies the rows of the state by `decay`, adds key
+/// (value - state^T key)^T beta, and gives state^T query to each head of queries that shares the state. The results
+/// share no memory with the arguments.
+std::tuple<Tensor&, Tensor&> gated_delta_rule_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key,
+                                                  const Tensor& value, const Tensor& decay, const Tensor& beta,
+                                                  const Tensor& initial_state, Tensor& out, Tensor& final_state_out);
+
+/// The same, under the name of ExecuTorch 1.4.
 std::tuple<Tensor&, Tensor&> channelwise_gated_delta_rule_out(KernelRuntimeContext& ctx, const Tensor& query,
                                                               const Tensor& key, const Tensor& value,
                                                               const Tensor& decay, const Tensor& beta,
