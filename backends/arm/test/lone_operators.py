@@ -50,6 +50,8 @@ ALONE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "max pool": (lambda x: F.max_pool2d(x, 2), (IMAGE,)),
     "average pool": (lambda x: F.avg_pool2d(x, 2), (IMAGE,)),
     "adaptive pool": (lambda x: F.adaptive_avg_pool2d(x, 1), (IMAGE,)),
+    "adaptive pool of uneven windows": (lambda x: F.adaptive_avg_pool2d(x, (4, 5)), (IMAGE,)),
+    "adaptive pool with more results than pixels": (lambda x: F.adaptive_avg_pool2d(x, (11, 3)), (IMAGE,)),
     "nearest": (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), (IMAGE,)),
     "bilinear": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (IMAGE,)),
     "bilinear with aligned corners": (

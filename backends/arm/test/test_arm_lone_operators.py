@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from arm_lowering import INT, Call, assert_close, lower
+from arm_lowering import FP, INT, Call, assert_close, lower
 from lone_operators import ALONE, DEVIATIONS, INT16, ROWS, floats_of, summaries
 from test_tosa_integers import quantized, steps, uses_floats
 from torch import Tensor
@@ -79,6 +79,28 @@ def test_positions(name: str, wide: bool) -> None:
     lowered = lower(converted, (x, y), spec)
     assert len(lowered.payloads) == 1 and lowered.operators["ARGMAX"] == 1, lowered.left()
     assert_close(lowered.run(x, y), converted(x, y), 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
+def test_positions_that_leave_the_delegate(dtype: torch.dtype) -> None:
+    """VGF-05: a conversion of int64 positions is in the delegate, where they are int32."""
+    model, inputs = Call(lambda x: x.argmax(-1).to(dtype)), (torch.randn(ROWS),)
+    lowered = lower(model, inputs, FP)
+    assert len(lowered.payloads) == 1 and lowered.left() == {}
+    assert torch.equal(lowered.run(*inputs)[0], model(*inputs))
+    if dtype == torch.int32:
+        converted = quantized(model, inputs, get_symmetric_quantization_config(), INT)
+        lowered = lower(converted, inputs, INT)
+        assert len(lowered.payloads) == 1 and lowered.operators["ARGMAX"] == 1, lowered.left()
+        assert torch.equal(lowered.run(*inputs)[0], converted(*inputs))
+
+
+def test_floats_beyond_int32_become_int64_outside() -> None:
+    """VGF-05: inside of a delegate the results would be limited to int32."""
+    model, inputs = Call(lambda x: (x * 2).to(torch.int64).to(torch.float32)), (torch.tensor([3e9, -3e9, 1.5]),)
+    lowered = lower(model, inputs, FP)
+    assert any("it converts floats to int64" in reason for reason in lowered.left().values())
+    assert torch.equal(lowered.run(*inputs)[0], model(*inputs))
 
 
 @pytest.mark.slow

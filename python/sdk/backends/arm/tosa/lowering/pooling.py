@@ -16,6 +16,7 @@ from sdk.backends.arm.tosa.parts import MOST_READ
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
 from sdk.backends.arm.tosa.types import FLOATS
 
+_NO_PADS = [(0, 0)] * 2
 _MOST_MEANS = 256  # results of an adaptive pool with windows of different sizes
 
 
@@ -116,16 +117,42 @@ def adaptive_avg_pool(call: Call) -> Placed:
     if all(size % count == 0 for size, count in zip(sizes, results, strict=True)):
         found = [Window(size // count, size // count, 0) for size, count in zip(sizes, results, strict=True)]
         if max(window.kernel for window in found) <= MOST:
-            return _result(call, average(call, value, found, [(0, 0)] * 2), order, call.shape)
+            return _result(call, average(call, value, found, _NO_PADS), order, call.shape)
     if results[0] * results[1] > _MOST_MEANS:
         raise UnsupportedError(f"its windows have several sizes, and it has more than {_MOST_MEANS} of them")
-    for axis, (size, count) in enumerate(zip(sizes, results, strict=True), start=1):
-        # The window of a result i is [floor(i * size / count), ceil((i + 1) * size / count)).
-        bounds = [(i * size // count, -((i + 1) * size // -count)) for i in range(count)]
-        value = call.b.concat(
-            [call.b.mean(call.b.cut(value, axis, start, stop - start), [axis]) for start, stop in bounds], axis
+    # The window of a result i is [floor(i * size / count), ceil((i + 1) * size / count)), here its start and its size.
+    parts = [
+        [(i * size // count, -((i + 1) * size // -count) - i * size // count) for i in range(count)]
+        for size, count in zip(sizes, results, strict=True)
+    ]
+    return _result(call, _means(call, value, parts), order, call.shape)
+
+
+def _means(call: Call, value: Value, parts: Sequence[Sequence[tuple[int, int]]]) -> Value:
+    """The means over windows of several sizes. Integers are rounded once: each window is a pool."""
+    b = call.b
+    if value.dtype in FLOATS:
+        for axis, windows_of in enumerate(parts, start=1):
+            value = b.concat([b.mean(b.cut(value, axis, *window), [axis]) for window in windows_of], axis)
+        return value
+    rows = []
+    for top, height in parts[0]:
+        band = b.cut(value, 1, top, height)
+        rows.append(
+            b.concat(
+                [
+                    average(
+                        call,
+                        b.cut(band, 2, left, width),
+                        [Window(height, height, 0), Window(width, width, 0)],
+                        _NO_PADS,
+                    )
+                    for left, width in parts[1]
+                ],
+                2,
+            )
         )
-    return _result(call, value, order, call.shape)
+    return b.concat(rows, 1)
 
 
 @lowers("aten.max_pool2d_with_indices.default", "aten.max_pool2d.default")

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed, without_axes
 from sdk.backends.arm.tosa.lowering.registry import lowers
+from sdk.backends.arm.tosa.types import FLOATS
 
 
 @lowers("aten.view_copy.default", "aten.view.default", "aten.reshape.default", indices=True)
@@ -184,9 +186,12 @@ def copy(call: Call) -> Placed:
     return call.placed("self")
 
 
-@lowers("aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default")
+@lowers("aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default", indices=True)
 def convert(call: Call) -> Placed:
+    """Indices are int32 already. Floats that become int64 may be beyond int32."""
     source = call.placed("self")
+    if source.value.dtype in FLOATS and call.node.meta["val"].dtype == torch.int64:
+        raise UnsupportedError("it converts floats to int64, which TOSA 1.0 does not have")
     return Placed(call.b.cast(source.value, call.dtype), source.order)
 
 
