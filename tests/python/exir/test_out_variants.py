@@ -7,7 +7,12 @@ import pytest
 import torch
 from torch.library import Library
 
-from sdk.exir.operator.convert import NoOutVariantError, output_to_aliased_input_map, to_out_variant
+from sdk.exir.operator.convert import (
+    NoOutVariantError,
+    _get_overload_schema,
+    output_to_aliased_input_map,
+    to_out_variant,
+)
 from sdk.exir.operator.util import gen_out_variant_schema
 
 LIBRARY = Library("out_variants_of_users", "DEF")
@@ -59,3 +64,9 @@ def test_the_first_of_two_arguments_in_the_same_memory() -> None:
     two = torch._C.parse_schema("ns::two(Tensor(x!) a, Tensor(y!) b, int n) -> (Tensor(y!), Tensor(x!))")
     assert output_to_aliased_input_map(tied) == {0: 0}
     assert output_to_aliased_input_map(two) == {0: 1, 1: 0}
+
+
+def test_the_schema_of_an_overload_has_its_namespace() -> None:
+    """For torchgen's model, as for PyTorch's own."""
+    for overload in (torch.ops.aten.add.out, torch.ops.aten.relu.default):
+        assert str(_get_overload_schema(overload)) == str(overload._schema)

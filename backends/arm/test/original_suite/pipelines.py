@@ -86,7 +86,7 @@ class Tester:
 
     def check_not(self, names: Sequence[str]) -> None:
         found = [name for name in names if name in self.cur]
-        assert not found, f"{found} are in\n{self.cur}"
+        assert not found, self.lowered.left() if self.lowered is not None else f"{found} are in\n{self.cur}"
 
     def check_count(self, counts: Mapping[str, int]) -> None:
         found = {name: self.cur.count(name) for name in counts}

@@ -56,7 +56,7 @@ def _get_overload_schema(op_overload: torch._ops.OpOverload) -> Any | None:
     from torchgen.model import FunctionSchema
 
     try:
-        return FunctionSchema.parse(str(op_overload._schema).split("::", 1)[1])
+        return FunctionSchema.parse(str(op_overload._schema))
     except (AssertionError, ValueError, RuntimeError):
         return None
 
