@@ -209,6 +209,9 @@ def create_submodule_from_nodes(
     call = next(n for n in gm.graph.nodes if n.op == "call_module" and n.target == name)
     if len(outputs) == 1:
         _return_list(gm, submodule, call)
+    output = submodule.graph.output_node()
+    output.args = (list(output.args[0]),)
+    submodule.recompile()
     call.meta["val"] = [o.meta.get("val") for o in outputs]
     return submodule, call
 

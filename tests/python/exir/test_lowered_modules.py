@@ -92,6 +92,7 @@ def test_a_submodule_with_several_results() -> None:
     nodes = [node for node in gm.graph.nodes if getattr(node.target, "__name__", "") in wanted]
     part, call = create_submodule_from_nodes(gm, nodes, "part")
     assert isinstance(part, GraphModule) and call.target == "fused_part"
+    assert isinstance(part.graph.output_node().args[0], list) and isinstance(part(A, B), list)
     gm.graph.lint()
     gm.recompile()
     left = [getattr(node.target, "__name__", "") for node in gm.graph.nodes if node.op == "call_function"]
