@@ -217,7 +217,8 @@ step_aarch64-all() {
     multiply_neon_dotprod.cpp multiply_neon_i8mm.cpp) &&
     kernels/simd/test/spills "${program}" low_bit_block low_bit_row &&
     kernels/simd/test/executed "${program}" \
-      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla max=sdot,smmla
+      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla max=sdot,smmla &&
+    kernels/simd/test/executed "${program}" "*" cortex-a53 a55 a76 x2 max
 }
 
 # Windows, cross-compiled, in Wine.

@@ -29,11 +29,11 @@ const char packed_cache_path_option_key[] = "packed_cache_path";
 /// bool, false by default: whether the file is created if it does not exist, and missing weights are added.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
-/// bool, true by default: whether convolutions may keep filters that Winograd's algorithm has transformed, which are up
-/// to four times as large. If false, a transformed filter is kept only if it has at most as many additional numbers as
-/// the image and the result have numbers; other filters are transformed in each execution. Processors other than 64-bit
-/// Arm always work like this. An option of the backend, or of one load.
-const char keep_transformed_filters_option_key[] = "keep_transformed_filters";
+/// int, 2^27 by default: how many bytes more than the filters themselves the convolutions of a delegate may use for
+/// filters that Winograd's algorithm has transformed, which are up to four times as large. Beyond that, filters are
+/// transformed in each execution if that saves more numbers than the image and the result have, which is what
+/// processors other than 64-bit Arm always do. An option of the backend, or of one load.
+const char transformed_filter_bytes_option_key[] = "transformed_filter_bytes";
 
 /// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.
 enum class WorkspaceSharingMode {

@@ -2,6 +2,7 @@
 #include <xnnpack.h>
 
 #include <cerrno>
+#include <climits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "kernels/depthwise.h"
 #include "kernels/exact_functions.h"
 #include "kernels/exact_windows.h"
+#include "kernels/half_products.h"
 #include "kernels/products.h"
 #include "kernels/row_products.h"
 #include "private/memory_plan.h"
@@ -35,7 +37,7 @@ namespace {
 struct Options {
   int sharing_mode = static_cast<int>(WorkspaceSharingMode::Global);
   bool shares_weights = true;
-  bool keeps_filters = true;
+  int filter_bytes = static_cast<int>(kDefaultFilterBytes);
   /// "" for none.
   std::string weights_path;
   bool writes_weights = false;
@@ -45,7 +47,7 @@ constexpr Option<Options> kOptions[] = {
     {workspace_sharing_mode_option_key, &Options::sharing_mode, 0, static_cast<int>(WorkspaceSharingMode::Count) - 1,
      "0 (disabled), 1 (per model) or 2 (global)"},
     {weight_cache_option_key, &Options::shares_weights},
-    {keep_transformed_filters_option_key, &Options::keeps_filters},
+    {transformed_filter_bytes_option_key, &Options::filter_bytes, 0, INT_MAX, "0 or more"},
     {save_weight_cache_on_disk_option_key, &Options::writes_weights},
     {packed_cache_path_option_key, &Options::weights_path, "the path of a file"},
 };
@@ -66,7 +68,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
                                                       loading.context.get_runtime_allocator()));
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.load(loading.payload.data(), loading.payload.size(),
                                               loading.context.get_named_data_map(), store_for(*options),
-                                              options->keeps_filters));
+                                              static_cast<size_t>(options->filter_bytes)));
     if (!delegate.needs_payload()) {
       loading.payload.Free();
     }
@@ -93,6 +95,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
     ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, NotSupported, "XNNPACK does not run on this processor");
     use_tall_products();
     use_row_products();
+    use_half_products();
     use_integer_products();
     use_depthwise();
     use_exact_functions();

@@ -83,10 +83,10 @@ Delegate::~Delegate() {
 }
 
 Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap* named_data, WeightsStore* shared,
-                     bool keeps_filters) {
+                     size_t filter_bytes) {
   payload_.emplace();
   ET_CHECK_OK_OR_RETURN_ERROR(payload_->open(data, size, named_data));
-  GraphBuilder builder(*payload_, keeps_filters);
+  GraphBuilder builder(*payload_, filter_bytes);
   ET_CHECK_OK_OR_RETURN_ERROR(builder.build());
   for (const Value* value : builder.externals()) {
     externals_.push_back({value->external_id, value->datatype, value->raw, value->index, value->dims.size(),

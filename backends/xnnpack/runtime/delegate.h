@@ -37,9 +37,10 @@ class Delegate final {
    *
    * @param data, size The payload. If needs_payload() afterwards, it must outlive the object.
    * @param shared Packed weights that delegates share; must outlive the object. Null to share nothing.
+   * @param filter_bytes As GraphBuilder has it.
    */
   runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data, WeightsStore* shared,
-                      bool keeps_filters = true);
+                      size_t filter_bytes = kDefaultFilterBytes);
 
   /// Whether the payload is still read when the delegate runs.
   bool needs_payload() const { return payload_.has_value(); }

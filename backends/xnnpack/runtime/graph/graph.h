@@ -63,6 +63,10 @@ struct Value {
   bool is_read_by_kernels = false;
 };
 
+/// As much as phones have for one model. ResNet18 takes 94 MB of it; with the weights of diffusion models, transformed
+/// filters would take gigabytes.
+constexpr size_t kDefaultFilterBytes = size_t{128} << 20;
+
 /// Whether the elements are int4, two in a byte. XNNPACK supports this for filters only.
 inline bool has_four_bits(xnn_datatype datatype) {
   return datatype == xnn_datatype_qcint4 || datatype == xnn_datatype_qbint4;
@@ -75,9 +79,9 @@ inline bool has_four_bits(xnn_datatype datatype) {
 class GraphBuilder final {
  public:
   /// @param payload Must outlive the builder and the creation of a runtime from the subgraph.
-  /// @param keeps_filters Whether steps may keep transformed filters that are larger than what they read and write.
-  explicit GraphBuilder(Payload& payload, bool keeps_filters = true)
-      : payload_(payload), keeps_filters_(keeps_filters) {}
+  /// @param filter_bytes How much larger than the filters the transformed filters that steps keep may be in total.
+  explicit GraphBuilder(Payload& payload, size_t filter_bytes = kDefaultFilterBytes)
+      : payload_(payload), filter_bytes_(filter_bytes) {}
 
   /**
    * @retval Error::InvalidProgram (logged) the graph is malformed.
@@ -142,7 +146,8 @@ class GraphBuilder final {
   runtime::Result<runtime::Span<const uint8_t>> scales(const Quant& quant, size_t count, size_t element_size);
 
   Payload& payload_;
-  const bool keeps_filters_;
+  /// What is left of the constructor's.
+  size_t filter_bytes_;
   std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph_;
   /// By id in the payload.
   std::unordered_map<uint32_t, Value> values_;

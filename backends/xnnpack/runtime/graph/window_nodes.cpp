@@ -84,7 +84,8 @@ std::unique_ptr<Step> NodeReader::convolution_step(const Convolution& convolutio
                                                                    : nullptr;
   }
   if (are_floats(subgraph_, {in.id, filter.id, bias, out.id})) {
-    if (auto step = WinogradStep::make(convolution, in.dims, builder_.keeps_filters_)) {
+    if (auto step = WinogradStep::make(convolution, in.dims, builder_.filter_bytes_)) {
+      builder_.filter_bytes_ -= std::min(builder_.filter_bytes_, step->added_bytes());
       return step;
     }
     if (auto step = DilatedStep::make(convolution, in.dims)) {

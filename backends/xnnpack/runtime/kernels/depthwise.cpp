@@ -26,6 +26,9 @@ std::vector<DepthwiseKernel> depthwise_kernels() {
   std::vector<DepthwiseKernel> kernels;
 #ifdef EXECUTORCH_XNNPACK_NEON_KERNELS
   add_neon_depthwise(kernels);
+  if (xnn_init_hardware_config()->use_arm_neon_fp16_arith) {
+    kernels.push_back(half_depthwise());
+  }
 #else
   add_avx2_depthwise(kernels);
   add_avx2_integer_depthwise(kernels);
@@ -39,10 +42,16 @@ std::vector<DepthwiseKernel> depthwise_kernels() {
 
 void use_depthwise() {
   for (const DepthwiseKernel& kernel : depthwise_kernels()) {
-    if (kernel.is_float) {
-      replace(xnn_init_f32_dwconv_config(), XNN_MAX_F32_DWCONV_UKERNELS, kernel);
-    } else {
-      replace(xnn_init_qs8_qc8w_dwconv_config(), XNN_MAX_QC8_DWCONV_UKERNELS, kernel);
+    switch (kernel.elements) {
+      case Elements::Float32:
+        replace(xnn_init_f32_dwconv_config(), XNN_MAX_F32_DWCONV_UKERNELS, kernel);
+        break;
+      case Elements::Float16:
+        replace(xnn_init_f16_dwconv_config(), XNN_MAX_F16_DWCONV_UKERNELS, kernel);
+        break;
+      case Elements::Int8:
+        replace(xnn_init_qs8_qc8w_dwconv_config(), XNN_MAX_QC8_DWCONV_UKERNELS, kernel);
+        break;
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions: float32 with NEON, AVX2 or AVX-512, int8 with AVX2 or VNNI.
+// Depthwise convolutions: float32 with NEON, AVX2 or AVX-512, float16 with NEON, int8 with AVX2 or VNNI.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,14 @@ using DepthwiseFunction = void (*)(size_t channels, size_t output_width, const v
                                    void* output, intptr_t input_stride, size_t output_increment, size_t offset,
                                    const void* zero, const void* params);
 
+/// What a kernel multiplies; Int8 has a scale for each channel.
+enum class Elements { Float32, Float16, Int8 };
+
 /// A kernel of ours that replaces one of XNNPACK's. It reads the same packed weights, and its results are bitwise
 /// equal.
 struct DepthwiseKernel {
   const char* instructions;
-  bool is_float;  // else int8 with a scale for each channel
+  Elements elements;
   size_t taps, channel_tile;
   DepthwiseFunction theirs, function;
 };
@@ -46,6 +49,8 @@ void add_avx2_integer_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_neon_depthwise(std::vector<DepthwiseKernel>& kernels);
+/// For processors with float16 arithmetic.
+DepthwiseKernel half_depthwise();
 
 /// Makes XNNPACK's operators use these kernels instead of those that they replace.
 ///

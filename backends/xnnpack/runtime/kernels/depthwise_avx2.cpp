@@ -17,6 +17,7 @@ namespace xnnpack {
 namespace {
 
 struct Avx2 {
+  using Element = float;
   using Vector = __m256;
   static constexpr size_t kWidth = 8;
   /// Two vectors are a cache line, which makes up for loading weights again for each pixel: registers hold the weights
@@ -52,10 +53,10 @@ struct Avx2 {
 
 void add_avx2_depthwise(std::vector<DepthwiseKernel>& kernels) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    kernels.push_back({"avx2", true, 9, 16,
+    kernels.push_back({"avx2", Elements::Float32, 9, 16,
                        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p16c__fma3),
                        Depthwise<Avx2, 3, 16>::kernel});
-    kernels.push_back({"avx2", true, 25, 8,
+    kernels.push_back({"avx2", Elements::Float32, 25, 8,
                        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_25p8c__fma3),
                        Depthwise<Avx2, 5, 8>::kernel});
   }

@@ -20,6 +20,7 @@ namespace xnnpack {
 namespace {
 
 struct Avx512 {
+  using Element = float;
   using Vector = __m512;
   static constexpr size_t kWidth = 16;
   static constexpr size_t kVectors = 2;  // their weights fit in registers, and adjacent cache lines load faster
@@ -52,10 +53,10 @@ struct Avx512 {
 
 void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels) {
   if (__builtin_cpu_supports("avx512f")) {
-    kernels.push_back({"avx512f", true, 9, Avx512::kWidth,
+    kernels.push_back({"avx512f", Elements::Float32, 9, Avx512::kWidth,
                        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f),
                        Depthwise<Avx512, 3, Avx512::kWidth>::kernel});
-    kernels.push_back({"avx512f", true, 25, Avx512::kWidth,
+    kernels.push_back({"avx512f", Elements::Float32, 25, Avx512::kWidth,
                        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_25p16c__avx512f),
                        Depthwise<Avx512, 5, Avx512::kWidth>::kernel});
   }

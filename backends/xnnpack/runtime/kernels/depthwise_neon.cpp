@@ -18,6 +18,7 @@ namespace xnnpack {
 namespace {
 
 struct Neon {
+  using Element = float;
   using Vector = float32x4_t;
   static constexpr size_t kWidth = 4;
   static constexpr size_t kVectors = 2;  // the registers hold their weights and accumulators
@@ -54,12 +55,12 @@ struct Neon {
 }  // namespace
 
 void add_neon_depthwise(std::vector<DepthwiseKernel>& kernels) {
-  kernels.push_back({"neon", true, 9, 8,
+  kernels.push_back({"neon", Elements::Float32, 9, 8,
                      reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p8c__neonfma),
                      Depthwise<Neon, 3, 8>::kernel});
 #ifdef __linux__  // elsewhere XNNPACK does not detect the kind of Cortex
   kernels.push_back(
-      {"neon", true, 9, 4,
+      {"neon", Elements::Float32, 9, 4,
        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p4c__asm_aarch64_neonfma_cortex_a55),
        Depthwise<Neon, 3, 4>::kernel});
 #endif

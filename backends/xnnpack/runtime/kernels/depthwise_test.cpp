@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
 #include "private/xnnpack_kernels.h"
 
 namespace executorch {
@@ -73,8 +75,8 @@ class Row {
 
  private:
   static T any(std::mt19937& random) {
-    if constexpr (std::is_same_v<T, float>) {
-      return std::uniform_real_distribution<float>(-1, 1)(random);
+    if constexpr (!std::is_integral_v<T>) {
+      return T(std::uniform_real_distribution<float>(-1, 1)(random));
     } else {
       return static_cast<T>(random());
     }
@@ -125,34 +127,54 @@ void for_geometries(const DepthwiseKernel& kernel, const Function& function) {
   }
 }
 
-TEST(XnnpackDepthwise, FloatsAreTheSameBits) {
+/// Params: XNNPACK's limits of results of the type T. Returns the number of kernels.
+template <typename T, typename Params>
+size_t compare_bits(Elements elements) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> any(-1, 1);
+  size_t kernels = 0;
   for (const DepthwiseKernel& kernel : depthwise_kernels()) {
-    if (!kernel.is_float) {
+    if (kernel.elements != elements) {
       continue;
     }
+    ++kernels;
     for_geometries(kernel, [&](const Geometry& geometry) {
-      Packed packed((geometry.channels + kernel.channel_tile) * (1 + kernel.taps) * sizeof(float));
+      Packed packed((geometry.channels + kernel.channel_tile) * (1 + kernel.taps) * sizeof(T));
       for (size_t i = 0; i < (geometry.channels + kernel.channel_tile - 1) / kernel.channel_tile; ++i) {
         for (size_t j = 0; j < kernel.channel_tile * (1 + kernel.taps); ++j) {
-          packed.add(any(random));
+          packed.add(T(any(random)));
         }
       }
-      xnn_f32_minmax_params params;
+      Params params;
       params.scalar.min = geometry.width % 2 == 0 ? -0.5f : -std::numeric_limits<float>::infinity();
       params.scalar.max = geometry.width % 2 == 0 ? 0.75f : std::numeric_limits<float>::infinity();
-      Row<float> row(kernel, geometry, 0.0f, random);
-      EXPECT_EQ(row.run(kernel.function, packed.data(), &params), row.run(kernel.theirs, packed.data(), &params))
+      Row<T> row(kernel, geometry, T(0.0f), random);
+      const auto found = row.run(kernel.function, packed.data(), &params);
+      const auto expected = row.run(kernel.theirs, packed.data(), &params);
+      EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)), 0)
           << kernel.instructions << ", " << kernel.taps << " taps, " << geometry;
     });
   }
+  return kernels;
+}
+
+TEST(XnnpackDepthwise, FloatsAreTheSameBits) {
+  compare_bits<float, xnn_f32_minmax_params>(Elements::Float32);
+}
+
+TEST(XnnpackDepthwise, HalvesAreTheSameBits) {
+  const size_t kernels = compare_bits<runtime::etensor::Half, xnn_f16_minmax_params>(Elements::Float16);
+#ifdef EXECUTORCH_XNNPACK_NEON_KERNELS
+  EXPECT_EQ(kernels, xnn_init_hardware_config()->use_arm_neon_fp16_arith ? 1u : 0u);
+#else
+  EXPECT_EQ(kernels, 0u);
+#endif
 }
 
 TEST(XnnpackDepthwise, IntegersAreTheSame) {
   std::mt19937 random(2);
   for (const DepthwiseKernel& kernel : depthwise_kernels()) {
-    if (kernel.is_float) {
+    if (kernel.elements != Elements::Int8) {
       continue;
     }
     for_geometries(kernel, [&](const Geometry& geometry) {

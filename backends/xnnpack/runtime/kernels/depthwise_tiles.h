@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * float32 depthwise convolutions for one instruction set. A file that includes this header first defines
+ * Floating-point depthwise convolutions for one instruction set. A file that includes this header first defines
  * EXECUTORCH_TARGET, the attribute of functions that use the instruction set, and instantiates the templates with a
  * type like this:
  *
  *     struct Simd {
+ *       using Element = float;
  *       using Vector = ...;
- *       static constexpr size_t kWidth = ...;    // floats of a vector
+ *       static constexpr size_t kWidth = ...;    // elements of a vector
  *       static constexpr size_t kVectors = ...;  // vectors of channels at once, for 3 x 3 windows
  *       static constexpr bool kUnrolls = ...;    // whether accumulators keep their registers from pixel to pixel
- *       struct Whole {                           // reads and writes kWidth floats
+ *       struct Whole {                           // reads and writes kWidth elements
  *         explicit Whole(size_t count);
- *         Vector load(const float* from) const;
- *         void store(float* to, Vector value) const;
+ *         Vector load(const Element* from) const;
+ *         void store(Element* to, Vector value) const;
  *       };
- *       struct Part { ... };  // reads and writes the first `count` floats only
- *       static Vector broadcast(float value);
+ *       struct Part { ... };  // reads and writes the first `count` elements only
+ *       static Vector broadcast(Element value);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);
  *     };
@@ -45,16 +46,17 @@ namespace {
 /// Windows of `Window` x `Window` with weights packed in blocks of `Tile` channels.
 template <typename Simd, size_t Window, size_t Tile>
 struct Depthwise {
+  using Element = typename Simd::Element;
   using Vector = typename Simd::Vector;
-  using Columns = const Column<float, Window>*;
-  /// Floats of a block of packed weights: the biases of `Tile` channels, then their weights for each tap.
+  using Columns = const Column<Element, Window>*;
+  /// Elements of a block of packed weights: the biases of `Tile` channels, then their weights for each tap.
   static constexpr size_t kBlock = Tile * (1 + Window * Window);
 
   /// The output of the next pixel, the distance to the one after it, and the limits of outputs.
   struct Results {
-    float* to;
-    size_t stride;  // floats
-    float least, most;
+    Element* to;
+    size_t stride;  // elements
+    Element least, most;
   };
 
   /// The number of windows that share a column.
@@ -67,8 +69,8 @@ struct Depthwise {
     Vector taps[Window][Window][Vectors];
   };
 
-  static const float* block_of(const void* packed, size_t channel) {
-    return static_cast<const float*>(packed) + channel / Tile * kBlock + channel % Tile;
+  static const Element* block_of(const void* packed, size_t channel) {
+    return static_cast<const Element*>(packed) + channel / Tile * kBlock + channel % Tile;
   }
 
   template <size_t Vectors>
@@ -76,7 +78,7 @@ struct Depthwise {
     constexpr typename Simd::Whole kWhole(Simd::kWidth);
     EXECUTORCH_UNROLL
     for (size_t v = 0; v < Vectors; ++v) {
-      const float* const block = block_of(packed, channel + v * Simd::kWidth);
+      const Element* const block = block_of(packed, channel + v * Simd::kWidth);
       weights.bias[v] = kWhole.load(block);
       EXECUTORCH_UNROLL
       for (size_t c = 0; c < Window; ++c) {
@@ -101,7 +103,7 @@ struct Depthwise {
       }
       EXECUTORCH_UNROLL
       for (size_t y = 0; y < Window; ++y) {
-        const float* const from = columns[c].rows[y] + channel;
+        const Element* const from = columns[c].rows[y] + channel;
         EXECUTORCH_UNROLL
         for (size_t v = 0; v < Vectors; ++v) {
           const Vector elements = lanes.load(from + v * Simd::kWidth);
@@ -203,14 +205,15 @@ struct Depthwise {
   static void kernel(size_t channels, size_t output_width, const void** input, const void* packed, void* output,
                      intptr_t input_stride, size_t output_increment, size_t offset, const void* zero,
                      const void* params) {
-    const DepthwiseRow<float> row(channels, output_width, input, output, input_stride, output_increment, offset, zero);
-    const auto& limits = static_cast<const xnn_f32_minmax_params*>(params)->scalar;
-    for_places<Window>(row, [&](auto step, Columns columns, size_t places, float* to) {
+    const DepthwiseRow<Element> row(channels, output_width, input, output, input_stride, output_increment, offset,
+                                    zero);
+    const auto* const limits = static_cast<const Element*>(params);  // xnn_f32_minmax_params or its like
+    for_places<Window>(row, [&](auto step, Columns columns, size_t places, Element* to) {
       constexpr size_t kVectors = Window > 3 ? 1 : Simd::kVectors;
       constexpr size_t kMost = kVectors * Simd::kWidth;
       for (size_t channel = 0, count; channel < channels; channel += count) {
         const size_t rest = channels - channel;
-        const Results results = {to + channel, row.output_stride, limits.min, limits.max};
+        const Results results = {to + channel, row.output_stride, limits[0], limits[1]};
         if (rest >= kMost) {
           count = kMost;
           convolve<step(), kVectors>(columns, places, channel, typename Simd::Whole(count), packed, results);

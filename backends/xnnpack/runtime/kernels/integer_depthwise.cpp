@@ -114,10 +114,10 @@ void integer_depthwise(size_t channels, size_t output_width, const void** input,
 
 void add_avx2_integer_depthwise(std::vector<DepthwiseKernel>& kernels) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    kernels.push_back({"avx2", false, 9, kChannels,
+    kernels.push_back({"avx2", Elements::Int8, 9, kChannels,
                        reinterpret_cast<DepthwiseFunction>(xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_9p16c__avx2_mul32),
                        integer_depthwise<3>});
-    kernels.push_back({"avx2", false, 25, kChannels,
+    kernels.push_back({"avx2", Elements::Int8, 25, kChannels,
                        reinterpret_cast<DepthwiseFunction>(xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_25p16c__avx2_mul32),
                        integer_depthwise<5>});
   }

@@ -177,11 +177,11 @@ void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels) {
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512vnni")) {
     kernels.push_back(
-        {"avx512vnni", false, 9, kChannels,
+        {"avx512vnni", Elements::Int8, 9, kChannels,
          reinterpret_cast<DepthwiseFunction>(xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_9p32c__avx512skx_mul32),
          integer_depthwise<3>});
     kernels.push_back(
-        {"avx512vnni", false, 25, kChannels,
+        {"avx512vnni", Elements::Int8, 25, kChannels,
          reinterpret_cast<DepthwiseFunction>(xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_25p32c__avx512skx_mul32),
          integer_depthwise<5>});
   }

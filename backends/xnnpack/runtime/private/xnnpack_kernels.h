@@ -10,6 +10,7 @@
 #include <xnnpack/dwconv.h>
 #include <xnnpack/gemm.h>
 #include <xnnpack/hardware-config.h>
+#include <xnnpack/igemm.h>
 #include <xnnpack/microparams.h>
 #include <xnnpack/pack.h>
 #include <xnnpack/reference-config.h>

@@ -23,18 +23,34 @@ constexpr size_t kColumns = 64;
 }  // namespace
 
 std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution, const Shape& image,
-                                                 bool keeps_filters) {
+                                                 size_t most_added_bytes) {
   const OptionalShape out =
       image.size() == 4 ? window_shape(image, convolution.window, convolution.out_channels) : std::nullopt;
+  if (!out) {
+    return nullptr;
+  }
+  const auto made = [&](const WinogradCosts& costs) {
+    const auto choice = choose_winograd(convolution, *out, costs);
+    return choice ? make_chosen(convolution, *choice) : nullptr;
+  };
   WinogradCosts costs = winograd_costs();
-  costs.load_work = keeps_filters ? costs.load_work : 0;
-  const auto choice = out ? choose_winograd(convolution, *out, costs) : std::nullopt;
-  return choice ? make_chosen(convolution, *choice) : nullptr;
+  auto step = made(costs);
+  if (step != nullptr && step->added_bytes() > most_added_bytes) {
+    costs.load_work = 0;
+    step = made(costs);
+  }
+  return step;
 }
 
 std::unique_ptr<WinogradStep> WinogradStep::make_chosen(const Convolution& convolution, const WinogradChoice& choice) {
   const auto products = find_winograd_products();
   return products ? std::unique_ptr<WinogradStep>(new WinogradStep(convolution, *products, choice)) : nullptr;
+}
+
+size_t WinogradStep::added_bytes() const {
+  const size_t depth = convolution_.in_channels;
+  const size_t added = keeps_values_ ? (depth + 1) * form_.values() - depth * kWinogradTaps : 0;
+  return added * panels() * products_.columns * sizeof(float);
 }
 
 size_t WinogradStep::panels() const {

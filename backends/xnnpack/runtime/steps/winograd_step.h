@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "steps/winograd_choice.h"
@@ -19,11 +20,15 @@ class WinogradStep final : public Step {
  public:
   /// Null if direct convolution is expected to be as fast for images of this shape (NHWC), or the algorithm does not
   /// apply.
-  /// @param keeps_filters Whether it may keep transformed filters that have more numbers than the image and the output.
+  /// @param most_added_bytes How much larger than the filters the transformed filters that it keeps may be, unless the
+  ///   image and the output have more numbers than are added.
   static std::unique_ptr<WinogradStep> make(const Convolution& convolution, const Shape& image,
-                                            bool keeps_filters = true);
+                                            size_t most_added_bytes = SIZE_MAX);
   /// The step for a choice that was made already; null if XNNPACK's GEMM does not suit.
   static std::unique_ptr<WinogradStep> make_chosen(const Convolution& convolution, const WinogradChoice& choice);
+
+  /// How much larger than the filters the transformed filters that it keeps are.
+  size_t added_bytes() const;
 
   const char* name() const override { return "Convolution (NHWC, F32) Winograd"; }
   xnn_status pack(const StepData& constants, xnn_weights_cache_t weights) override;

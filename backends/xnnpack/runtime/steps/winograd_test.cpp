@@ -274,10 +274,11 @@ TEST_F(Winograd, KeepsOnlySmallFiltersIfTheUserSaysSo) {
       << "221,184 additional numbers, 301,056 in image and result";
   EXPECT_EQ(words(choice(costs, 256, 512, 14, 2)), "direct") << "the filters' transform takes as long as four tiles";
   const Case it(convolution(64, 64));
-  for (const bool keeps : {true, false}) {
+  for (const size_t most : {SIZE_MAX, size_t{0}}) {
     const Shape shape = {1, 14, 14, 64};
-    const auto step = WinogradStep::make(it.convolution, shape, keeps);
+    const auto step = WinogradStep::make(it.convolution, shape, most);
     ASSERT_NE(step, nullptr);
+    EXPECT_LE(step->added_bytes(), most);
     DelegateWeights weights(nullptr);
     ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
     const auto image = random_numbers(element_count(shape), 9);
