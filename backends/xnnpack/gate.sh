@@ -40,7 +40,8 @@ step_aarch64-xnnpack-all() {
   program=$(kernels/simd/test/with_clang build/linux-aarch64 backends/xnnpack/xnnpack_backend_test \
     runtime/kernels/{depthwise,half_depthwise,half_products,row_products}_neon.cpp runtime/steps/{rows,winograd_products}.cpp) &&
     kernels/simd/test/spills "${program}" gemm_tile half_product row_product || return
-  kernels/simd/test/executed "${program}" "*" cortex-a53 a55 a76 x2 max-sve &&
+  kernels/simd/test/executed "${program}" "XnnpackHalfProducts.*" cortex-a53= a55=fmla.8h a76=fmla.8h max=fmla.8h &&
+    kernels/simd/test/executed "${program}" "*" cortex-a53 a55 a76 x2 max-sve &&
     kernels/simd/test/executed build/linux-aarch64/backends/xnnpack/xnnpack_backend_test "*" a55 x2 max-sve
 }
 

@@ -30,9 +30,9 @@ const char packed_cache_path_option_key[] = "packed_cache_path";
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
 /// int, 2^27 by default: how many bytes more than the filters themselves the convolutions of a delegate may use for
-/// filters that Winograd's algorithm has transformed, which are up to four times as large. Beyond that, filters are
-/// transformed in each execution if that saves more numbers than the image and the result have, which is what
-/// processors other than 64-bit Arm always do. An option of the backend, or of one load.
+/// filters that Winograd's algorithm has transformed, which are up to four times as large. Beyond it, a filter
+/// is kept only if it has at most as many additional elements as the image and the result; others are transformed in
+/// each execution. Processors other than 64-bit Arm always use that rule. An option of the backend, or of one load.
 const char transformed_filter_bytes_option_key[] = "transformed_filter_bytes";
 
 /// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.
