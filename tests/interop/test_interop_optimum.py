@@ -130,3 +130,22 @@ def test_its_class_answers(packages: Path, tmp_path: Path) -> None:
     command = ["optimum-cli", "export", "executorch", "--model", str(model), "--task", "text-generation"]
     run(packages, "-m", "sdk.compat", *command, "--recipe", "portable", "--max_seq_len", "64", "--output_dir", output)
     run(packages, "-c", ANSWER, model, output)
+
+
+# Optimum's attention by custom_sdpa asserts that the model passes it `position_ids`; GPT-2 of transformers does not.
+CELLS = {"gpt2": [f"{recipe}/{way}" for recipe in ("portable", "xnnpack") for way in ("plain", "8da4w")]}
+
+
+@pytest.mark.parametrize("architecture", ["gemma3", "gpt2", "llama", "mistral", "phi3", "qwen2", "qwen3", "smollm3"])
+def test_architectures_in_all_ways(packages: Path, tmp_path: Path, architecture: str) -> None:
+    """LO-02, LO-03, LO-04, LO-08: two recipes, each plain, with custom SDPA and cache, and with 8da4w: the logits after
+    a prompt and after each following token are eager's."""
+    script = Path(__file__).with_name("optimum_matrix.py")
+    run(packages, script, tmp_path, architecture, *CELLS.get(architecture, []))
+
+
+@pytest.mark.parametrize("recipe", ["portable", "xnnpack"])
+@pytest.mark.parametrize("name", ["bert", "vit", "whisper"])
+def test_other_tasks(packages: Path, tmp_path: Path, name: str, recipe: str) -> None:
+    """LO-05, LO-08: `fill-mask`, `image-classification` and `automatic-speech-recognition` give eager's logits."""
+    run(packages, Path(__file__).with_name("optimum_tasks.py"), tmp_path, name, recipe)
