@@ -77,8 +77,8 @@ function(executorch_precompile_torch library)
   endif()
 endfunction()
 
-# PyTorch has <c10/...> and <torch/headeronly/...>, too. Every target that links the library gets those, so that a
-# program has only one Half.
+# PyTorch has <c10/...> and <torch/headeronly/...>, too. Every target that links the library includes PyTorch's, so that
+# a program has only one Half.
 function(executorch_has_torch_headers library)
   set_target_properties(${library} PROPERTIES EXECUTORCH_HAS_TORCH_HEADERS ON INTERFACE_EXECUTORCH_HAS_TORCH_HEADERS ON)
   set_property(TARGET ${library} APPEND PROPERTY COMPATIBLE_INTERFACE_BOOL EXECUTORCH_HAS_TORCH_HEADERS)

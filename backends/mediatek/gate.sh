@@ -6,7 +6,7 @@ neuropilot_sdk="${root}/build/neuropilot"
 delegate_options+=(-DEXECUTORCH_BUILD_NEURON=ON "-DNEUROPILOT_SDK_ROOT=${neuropilot_sdk}")
 delegate_preparations+=(make_neuropilot_sdk)
 
-# What an SDK would have; packages copy it.
+# The folder that an SDK would have; packages copy it.
 make_neuropilot_sdk() { mkdir -p "${neuropilot_sdk}"; }
 
 step_mediatek() {

@@ -6,13 +6,13 @@ delegate_options+=(-DEXECUTORCH_BUILD_VULKAN=ON "-DEXECUTORCH_VULKAN_INCLUDE_DIR
   "-DEXECUTORCH_GLSLC=${vulkan_root}/glslc")
 delegate_preparations+=(unpack_vulkan)
 
-# Headers and glslc, with what else the tests need.
+# Headers, glslc and other packages that the tests need.
 unpack_vulkan() (source backends/vulkan/test/environment.sh)
 
 step_vulkan() (
   build_with_delegates vulkan_backend_test vulkan_device_loss_test vulkan_replay replay_vulkan || return
   source backends/vulkan/test/environment.sh || return
-  # Lavapipe's libraries are for the tests on the device. Those of payloads and of failures have a mock.
+  # Only the tests on the device load lavapipe's libraries. The tests of payloads and of failures have a mock.
   (
     export LD_LIBRARY_PATH=""
     cd "${delegates}/backends/vulkan" || return

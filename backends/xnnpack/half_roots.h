@@ -8,7 +8,7 @@
 
 #include <arm_neon.h>
 
-/// Where the kernels take the square of an estimate, the estimate. They multiply other numbers, too.
+/// Replaces the square of an estimate by the estimate. Products of two different variables stay.
 #define vmulq_f16(a, b) (__builtin_strcmp(#a, #b) == 0 ? (a) : vmulq_f16(a, b))
 #define vmul_f16(a, b) (__builtin_strcmp(#a, #b) == 0 ? (a) : vmul_f16(a, b))
 

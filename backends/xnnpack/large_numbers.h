@@ -3,8 +3,8 @@
 // e^-|x| by -|x| - n ln 2, which is not small if |x| is above 2^24: from 4.5e26 on, its powers overflow and the result
 // is NaN. The kernels with other instructions set e^-|x| to 0 below a limit.
 //
-// Here -|x| is at least -128, where e^-|x| is 0 already. The kernel computes it with _mm512_or_epi32(), and nothing
-// else. It adds one instruction to 16 others and a division, for which they wait anyway.
+// Here -|x| is at least -128, where e^-|x| is 0 already. The kernel calls _mm512_or_epi32() only to compute -|x|. The
+// maximum adds one instruction to 16 others, but takes no time, because all of them wait for a division.
 #pragma once
 
 #include <immintrin.h>

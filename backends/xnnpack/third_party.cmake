@@ -34,7 +34,7 @@ endmacro()
 # Optimised in every build, because XNNPACK itself is not debugged here, so that all build directories share ccache's entries.
 # A function limits the scope of its variables.
 function(executorch_add_xnnpack)
-  # Their CMake files request older policy versions than CMake accepts. Our tests do not build theirs.
+  # The CMake files of XNNPACK and its dependencies request older policy versions than CMake accepts.
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
   set(BUILD_TESTING OFF)
   set(CMAKE_UNITY_BUILD OFF)

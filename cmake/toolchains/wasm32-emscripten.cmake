@@ -30,7 +30,7 @@ set(CMAKE_AR "${EMSCRIPTEN_llvm_ar}")
 set(CMAKE_RANLIB "${EMSCRIPTEN_llvm_ranlib}")
 set(CMAKE_NM "${EMSCRIPTEN_llvm_nm}")
 set(CMAKE_SYSROOT "${EMSCRIPTEN_SYSROOT}")
-# What every browser since 2023 has.
+# Features that every browser has had since 2023.
 set(emscripten_features "-isystem ${EMSCRIPTEN_SYSROOT}/include/compat -pthread -matomics -msimd128 -mbulk-memory -mmutable-globals -mnontrapping-fptoint -msign-ext")
 foreach(language C CXX)
   set(CMAKE_${language}_COMPILER_TARGET wasm32-unknown-emscripten)

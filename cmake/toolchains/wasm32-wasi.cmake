@@ -22,9 +22,9 @@ set(CMAKE_AR "${WASI_llvm_ar}")
 set(CMAKE_RANLIB "${WASI_llvm_ranlib}")
 foreach(language C CXX)
   set(CMAKE_${language}_COMPILER_TARGET wasm32-wasi)
-  # Emulated: mappings are copies.
+  # mmap() is emulated: mappings are copies.
   set(CMAKE_${language}_FLAGS_INIT "-D_WASI_EMULATED_MMAN")
 endforeach()
-string(APPEND CMAKE_CXX_FLAGS_INIT " -fno-exceptions")  # for which Debian's libc++ is built
+string(APPEND CMAKE_CXX_FLAGS_INIT " -fno-exceptions")  # Debian's libc++ is built without exceptions
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-lwasi-emulated-mman -Wl,-z,stack-size=1048576")
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

@@ -4,8 +4,8 @@
     python -m examples.arm.aot_arm_compiler --model_name=add --delegate --quantize --output=add.pte --target=vgf
 
 `--target` is an Ethos-U such as `ethos-u55-128`, which is the default, `vgf`, or `TOSA-1.0+FP` and the like for a
-program whose delegates are TOSA files. With --intermediates, the TOSA file of each partition and what is made of it are
-written to a folder. For your own models, `python -m sdk.export --backend ethos-u` and `--backend vgf` do the same.
+program whose delegates are TOSA files. With --intermediates, the TOSA file of each partition and the files made from it
+are written to a folder. For your own models, `python -m sdk.export --backend ethos-u` and `--backend vgf` do the same.
 """
 
 from __future__ import annotations
@@ -88,13 +88,15 @@ def main(arguments: list[str] | None = None) -> int:
         default="ethos-u55-128",
         help="an Ethos-U, vgf, or a TOSA specification; default: ethos-u55-128",
     )
-    parser.add_argument("--system_config", help="of an Ethos-U: the section of Vela's configuration with the clocks")
-    parser.add_argument("--memory_mode", help="of an Ethos-U: Sram_Only, Shared_Sram or Dedicated_Sram")
-    parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
+    parser.add_argument("--system_config", help="for an Ethos-U: the section of Vela's configuration with the clocks")
+    parser.add_argument("--memory_mode", help="for an Ethos-U: Sram_Only, Shared_Sram or Dedicated_Sram")
+    parser.add_argument(
+        "-q", "--quantize", action="store_true", help="quantise to 8 bits, calibrated with the example inputs"
+    )
     parser.add_argument(
         "-d", "--delegate", action="store_true", help="delegate the operators that the backend supports"
     )
-    parser.add_argument("-i", "--intermediates", type=Path, help="a folder for TOSA files and what is made of them")
+    parser.add_argument("-i", "--intermediates", type=Path, help="a folder for TOSA files and the files made from them")
     parser.add_argument("-o", "--output", type=Path, help="default: MODEL_arm_TARGET.pte")
     options = parser.parse_args(arguments)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The HiFi 4 of an i.MX RT685: NXP's drivers for its serial port, and the two images that the Cortex-M33 copies into its memory.
-# Nobody has run this file: it needs the Xtensa compiler and NXP's SDK.
+# This file has not been run, because it needs the Xtensa compiler and NXP's SDK.
 set(device "${NXP_SDK_ROOT_DIR}/devices/MIMXRT685S")
 set(board "${NXP_SDK_ROOT_DIR}/boards/evkmimxrt685/dsp_examples/mu_polling/dsp")
 file(GLOB drivers "${device}/drivers/fsl_*.c" "${device}/utilities/debug_console_lite/*.c" "${device}/utilities/str/fsl_str.c"

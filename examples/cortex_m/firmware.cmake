@@ -7,7 +7,7 @@ if(EXECUTORCH_ENABLE_LOGGING)
   set(CMAKE_CXX_STANDARD_LIBRARIES "-lstdc++_nano -lsupc++_nano")
 endif()
 
-# cortex_m_board(variable): BOARD, or the board that TARGET_CPU is on.
+# cortex_m_board(variable): BOARD, or the board with TARGET_CPU.
 function(cortex_m_board variable)
   if(NOT BOARD)
     set(boards cortex-m4 mps2-an386 cortex-m7 mps2-an500 cortex-m55 mps3-an547)
@@ -25,7 +25,7 @@ function(cortex_m_board variable)
 endfunction()
 
 # cortex_m_firmware(name RUN run_case.cpp PROGRAM file.pte [IN_FLASH file.bpte] [PLACEMENT folder]): the executable `name` with the
-# kernels of PROGRAM. IN_FLASH is what is in flash, by default PROGRAM. placement.ld of the folder PLACEMENT, by default the board's
+# kernels of PROGRAM. IN_FLASH is the file in flash, by default PROGRAM. placement.ld of the folder PLACEMENT, by default the board's
 # own memory, says where the program and the scratch memory lie. ET_METHOD_MEMORY_BYTES and ET_TEMPORARY_MEMORY_BYTES are the sizes
 # of the memory for a method, with its tensors, and for one kernel or delegate.
 function(cortex_m_firmware name)

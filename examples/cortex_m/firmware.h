@@ -20,7 +20,7 @@ int run(executorch::runtime::Method& method);
 
 void write(const char* text);
 void write_number(uint32_t value);
-/// Six decimals, which is what a float has.
+/// The number with six decimals, the precision of a float.
 void write_float(float value);
 
 /// Prints what failed and returns the exit code.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The board's services for the runtime: a place for messages and a way to stop. There is a heap only if HEAP_BYTES is
+// The board's services for the runtime: an output for messages and a way to stop. There is a heap only if HEAP_BYTES is
 // defined, see heap.c.
 #include <cstddef>
 
@@ -22,7 +22,7 @@ void et_pal_emit_log_message(et_timestamp_t, et_pal_log_level_t level, const cha
   semihosting_write("\n");
 }
 
-// The C++ library's own would print and look for handlers.
+// Replaces the C++ library's function, which would print and look for handlers.
 ET_NORETURN void __cxa_pure_virtual(void) {
   et_pal_abort();
 }

@@ -42,7 +42,7 @@ bool check(const Tensor& output) {
   bool right = true;
   for (size_t i = 0; i < kCount; ++i) {
     const float difference = found[i] - kExpected[i];
-    // Written so that NaN is wrong.
+    // Written so that NaN counts as wrong.
     const bool close = difference <= kTolerance && difference >= -kTolerance;
     right = right && close;
     write_float(found[i]);

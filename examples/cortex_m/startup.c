@@ -12,7 +12,7 @@ extern const function __init_array_start[], __init_array_end[];
 
 int main(void);
 #ifdef DEVICE_INTERRUPTS
-// An application with devices that interrupt names how many, and defines this.
+// An application with interrupts of devices sets DEVICE_INTERRUPTS to their number and defines this function.
 void interrupt_handler(uint32_t number);
 #endif
 

@@ -86,7 +86,7 @@ def show_times(program: Path) -> None:
 
 
 def agree(name: str, found: list[Tensor], expected: list[Tensor]) -> bool:
-    """Prints the largest difference of any number in any embedding, and whether it is within the tolerance."""
+    """Prints the largest difference between elements of the embeddings, and whether it is within the tolerance."""
     worst = max(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))
     verdict = "" if worst <= TOLERANCE else "  TOO MUCH"
     print(f"  {name}: the embeddings differ from PyTorch's by at most {worst:.1e} ({TOLERANCE:g} is allowed){verdict}")

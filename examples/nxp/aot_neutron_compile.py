@@ -63,13 +63,17 @@ def main() -> int:
     """Returns 0, or 1 after printing a line that says what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model_name", required=True, choices=["cifar10", "mobilenetv2"])
-    parser.add_argument("-q", "--quantize", action="store_true", help="to int8, which --delegate needs")
-    parser.add_argument("-d", "--delegate", action="store_true", help="to the NPU")
+    parser.add_argument("-q", "--quantize", action="store_true", help="quantise to int8, which --delegate needs")
+    parser.add_argument("-d", "--delegate", action="store_true", help="delegate to the NPU")
     parser.add_argument("-t", "--target", default=TARGETS[0], help="default: %(default)s")
-    parser.add_argument("--neutron_converter_flavor", help="of earlier releases; it changes nothing")
-    parser.add_argument("--operators_not_to_delegate", default="", help="parts of names, separated by commas")
+    parser.add_argument("--neutron_converter_flavor", help="an option of earlier releases, without effect")
+    parser.add_argument(
+        "--operators_not_to_delegate", default="", help="parts of operators' names, separated by commas"
+    )
     parser.add_argument("-o", "--output_dir", default=".", type=Path)
-    parser.add_argument("--visualize", choices=["show", "store"], help="the partitions in Model Explorer")
+    parser.add_argument(
+        "--visualize", choices=["show", "store"], help="show the partitions in Model Explorer, or store them"
+    )
     options = parser.parse_args()
     model, inputs = model_of(options.model_name)
     try:

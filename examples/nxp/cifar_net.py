@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class CifarNet(nn.Module):
-    """As NXP's example for ExecuTorch has it."""
+    """The network of NXP's example for ExecuTorch."""
 
     def __init__(self) -> None:
         super().__init__()

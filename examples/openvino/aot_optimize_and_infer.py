@@ -5,9 +5,9 @@
         --input_shape "(1, 3, 256, 256)" --device CPU
 
 writes resnet50.pte. The suite's package must be installed (`pip install timm`, `torchvision` or `transformers`), and
-OpenVINO. Trained weights are downloaded; `--random_weights` does without. A dataset is a folder with a folder of images
-for each class, as ImageNet's validation set is kept. For your own models, `python -m sdk.export --backend openvino`
-does the same.
+OpenVINO. Trained weights are downloaded, unless `--random_weights` is given. A dataset is a folder with a folder of
+images for each class, in the layout of ImageNet's validation set. For your own models, `python -m sdk.export --backend
+openvino` does the same.
 """
 
 from __future__ import annotations
@@ -169,17 +169,19 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--input_shape", type=read_shape, help="default: what the model was made for")
     parser.add_argument("--export", action="store_true", help="save the program")
     parser.add_argument("--model_file_name", type=Path, help="default: MODEL.pte")
-    parser.add_argument("--batch_size", type=int, help="of the dataset; default: that of the shape, or 1")
-    parser.add_argument("--quantize", action="store_true", help="to int8, calibrated with --dataset")
+    parser.add_argument(
+        "--batch_size", type=int, help="images per batch of the dataset; default: that of the shape, or 1"
+    )
+    parser.add_argument("--quantize", action="store_true", help="quantise to int8, calibrated with --dataset")
     parser.add_argument("--validate", action="store_true", help="report the accuracy on --dataset")
     parser.add_argument("--dataset", type=Path, help="a folder with a folder of images for each class")
     parser.add_argument("--infer", action="store_true", help="run the program and report the mean time of a call")
     parser.add_argument("--num_iter", type=int, default=1, help="calls that are timed; default: 1")
-    parser.add_argument("--warmup_iter", type=int, default=0, help="calls before those; default: 0")
+    parser.add_argument("--warmup_iter", type=int, default=0, help="calls before the timed ones; default: 0")
     parser.add_argument("--input_tensor_path", type=Path, help="a tensor of torch.save; default: a random one")
     parser.add_argument("--output_tensor_path", type=Path, help="where torch.save writes the output")
     parser.add_argument("--device", default="CPU", help="CPU, GPU, NPU; default: CPU")
-    parser.add_argument("--random_weights", action="store_true", help="instead of trained ones, which are downloaded")
+    parser.add_argument("--random_weights", action="store_true", help="do not download trained ones")
     options = parser.parse_args(arguments)
     if (options.quantize or options.validate) and options.suite == "huggingface":
         parser.error("--quantize and --validate are for images: the suites timm and torchvision")

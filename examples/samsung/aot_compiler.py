@@ -5,7 +5,7 @@ calibrated with random inputs.
     aot_compiler.py --chipset E9955 --model_name mv2 --output_dir folder
 
 Models of torchvision (`pip install torchvision`), whose trained weights are downloaded: mv2, mv3, ic3, resnet18,
-resnet50, vit; `--random_weights` does without. Small models of this package: add, mul, linear, softmax and others. For
+resnet50, vit; `--random_weights` avoids that. Small models of this package: add, mul, linear, softmax and others. For
 your own models, `python -m sdk.export --backend samsung` does the same.
 """
 

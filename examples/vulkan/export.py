@@ -52,7 +52,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
     parser.add_argument("-o", "--output_dir", default=".", type=Path)
     parser.add_argument("-fp16", "--force_fp16", action="store_true", help="compute in float16")
-    parser.add_argument("-s", "--small_texture_limits", action="store_true", help="textures of at most 2048")
+    parser.add_argument(
+        "-s",
+        "--small_texture_limits",
+        action="store_true",
+        help="use textures of at most 2048 texels in each dimension",
+    )
     given = parser.parse_args(arguments)
     model, inputs = MODELS[given.model_name]()
     options = {"force_fp16": given.force_fp16, "small_texture_limits": given.small_texture_limits}

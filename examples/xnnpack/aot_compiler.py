@@ -72,7 +72,9 @@ def save_bundled(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
-    parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
+    parser.add_argument(
+        "-q", "--quantize", action="store_true", help="quantise to 8 bits, calibrated with the example inputs"
+    )
     parser.add_argument("-d", "--delegate", action="store_true", help="delegate the operators that XNNPACK supports")
     parser.add_argument("-b", "--bundled", action="store_true", help="write a bundled program with a test case")
     parser.add_argument("-o", "--output_dir", default=".", help="default: the working directory")

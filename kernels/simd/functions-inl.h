@@ -85,7 +85,7 @@ HWY_INLINE FloatVec gelu_of(FloatVec x) {
   return hn::Mul(hn::Mul(x, constant(0.5f)), one_plus_erf);
 }
 
-/// The approximation of gelu x / 2 (1 + tanh(u)), u = sqrt(2 / pi) (x + 0.044715 x^3), which is x / (1 + e^(-2 u)).
+/// Gelu is approximated by x / 2 (1 + tanh(u)) = x / (1 + e^(-2 u)), where u = sqrt(2 / pi) (x + 0.044715 x^3).
 HWY_INLINE FloatVec gelu_tanh_of(FloatVec x) {
   const FloatVec cubic = hn::MulAdd(hn::Mul(x, x), constant(-2.0f * 0.79788456080286536f * 0.044715f),
                                     constant(-2.0f * 0.79788456080286536f));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of calls of kernels with their expected results. sdk.kernels.testing writes such files, in Python.
 //
-// The file holds one value a line. A case is
+// A case has these lines:
 //     case NAME [fails] [tolerance V]      the operator; "fails" if the call must be refused
-//     arguments ...
-//     out                      followed by its expected tensors; out_list N if the last argument is a list of N
-//     outputs;
-//                              self if the first argument is written in place
-// and an argument one of
+//     arguments ...                        one in each line
+//     out | out_list N | self              what the call writes: outputs, a list of N outputs as the last argument, or
+//                                          the first argument, in place
+//     expected tensors ...                 one in each line
+// An argument is one of
 //     tensor DTYPE SIZES DIM_ORDER VALUES...      values in row-major order; "-" for no dimensions
 //     tensors N | optional_tensors N              followed by N lines
 //     int V | float V | bool V | ints V... | floats V... | str TEXT | none
@@ -24,7 +24,7 @@ namespace kernel_testing {
 struct Case {
   std::string place;  // file:line
   bool fails = false;
-  double tolerance = 0;  // relative; 0 is that of the dtype
+  double tolerance = 0;  // relative; 0 selects the tolerance of the dtype
   std::vector<std::string> lines;
 };
 

@@ -101,7 +101,7 @@ struct OwnedTensor {
                                         strides.data(), executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
   }
 
-  // The place in memory, in elements, of the element that is number `linear` in row-major order.
+  // The offset in memory, in elements, of the element that is number `linear` in row-major order.
   size_t offset_of(size_t linear) const {
     size_t offset = 0;
     for (size_t d = sizes.size(); d-- > 0;) {

@@ -20,8 +20,8 @@ inline std::string text_of(NSString *text) {
   return bytes == nullptr ? "" : bytes;
 }
 
-/// Runs `function` with a pool for autoreleased objects. An exception of C++, such as std::bad_alloc, leaves it after
-/// the pool is drained: one that leaves @autoreleasepool keeps the objects until another pool of the thread ends.
+/// Runs `function` with a pool for autoreleased objects. A C++ exception, such as std::bad_alloc, is rethrown after the
+/// pool is drained: if it left @autoreleasepool, the objects would live until another pool of the thread ends.
 template <typename Function>
 auto in_pool(Function &&function) -> decltype(function()) {
   std::exception_ptr thrown;
@@ -35,7 +35,7 @@ auto in_pool(Function &&function) -> decltype(function()) {
   std::rethrow_exception(thrown);
 }
 
-/// The same. An exception of Objective-C becomes DelegateInvalidHandle, with its text in the message.
+/// Like in_pool(), but an exception of Objective-C becomes DelegateInvalidHandle, with its text in the message.
 template <typename Function>
 auto without_exceptions(const char *framework, Function &&function) -> decltype(function()) {
   return in_pool([&]() -> decltype(function()) {

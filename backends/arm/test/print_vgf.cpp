@@ -2,7 +2,7 @@
 // Prints what the reader finds in VGF files; test_vgf_file.py compiles it with sanitizers.
 //
 //   print_vgf FILE...            a line of JSON for each: the contents, or the error and its message
-//   print_vgf --damage N FILE    reads the file N times, each time with other damages, and every byte of what was read;
+//   print_vgf --damage N FILE    reads the file N times, each time damaged differently, and every byte of the result;
 //                                prints how often there was no error
 #include <cinttypes>
 #include <cstdint>

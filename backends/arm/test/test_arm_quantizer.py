@@ -114,7 +114,7 @@ def test_a_part_in_floats_is_in_the_same_delegate() -> None:
 
 
 def test_numbers_become_tensors() -> None:
-    """VGF-04: `transform_for_annotation` makes numbers in the graph tensors, which can be quantised."""
+    """VGF-04: `transform_for_annotation` turns numbers in the graph into tensors, which can be quantised."""
     captured = export(Model(), (X,)).module()
     scaled = export(nn.Sequential(Model(), Scale()), (X,)).module()
     quantizer = _quantizer()

@@ -40,7 +40,7 @@ def _configure(folder: Path, program: Path, *options: str) -> list[str]:
 
 
 def test_a_net_runs_on_the_delegate(program: Path) -> None:
-    """ETU-12: the numbers equal those of the TOSA reference model. Without a driver, the firmware links and reports
+    """ETU-12: the results equal those of the TOSA reference model. Without a driver, the firmware links and reports
     that the driver is missing."""
     jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
     for model, status, said in (("ON", 0, "PASSED"), ("OFF", 1, "FAILED: loading the method: NotFound")):

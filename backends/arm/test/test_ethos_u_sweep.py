@@ -21,7 +21,7 @@ from sdk.backends.arm.ethosu.vela import PACKAGES
 TARGETS = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256", "ethos-u65-512")
 PAIRS = [(target, release) for release in range(len(PACKAGES)) for target in TARGETS]
 SEEDS = range(6)
-"""The seed 0 has the extremes."""
+"""The seeds of the inputs. Seed 0 gives the extremes."""
 
 
 FAULTS_OF_VELA = {("split", 8, "ethos-u-vela==5.2.0")}

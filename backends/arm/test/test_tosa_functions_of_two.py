@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of two int16 operands, and comparisons with numbers, with scales that hold the operands exactly."""
+"""Functions of two int16 operands, and comparisons with constants, with scales that represent the operands exactly."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ OF_TWO: dict[str, tuple[Any, float, float, int]] = {
 
 @pytest.mark.parametrize("name", elementwise.COMPARISONS)
 def test_comparisons_with_numbers(name: str) -> None:
-    """Comparisons equal PyTorch's, with numbers that the operand can have, and with numbers close to these, between
-    them and beyond them."""
+    """Comparisons equal PyTorch's. The constants are values that the operand can have, and values close to these,
+    between them and beyond them."""
     x = torch.arange(-127.0, 128.0) * 3
     compare = getattr(torch, name)
     numbers = (0.0, 6.0, -1e-6, 1e-6, 6.000001, 7.5, 1e9, -1e9, torch.inf, -torch.inf)

@@ -74,7 +74,7 @@ class _Several(torch.nn.Module):
 def _check(functions: list[Form], kept: Tensor) -> None:
     """Checks that results are at most a step from PT2E's model, whose scores are at most half a step from eager's."""
     torch.manual_seed(0)
-    inputs = (torch.randn(2, *kept.shape) * 3, kept.clone())  # a constant that is an input would be the input
+    inputs = (torch.randn(2, *kept.shape) * 3, kept.clone())  # a copy: `kept` is a constant of the model
     model = _Several(functions)
     converted = quantized(model, inputs, get_symmetric_quantization_config(), INT)
     lowered = lower(converted, inputs, INT)
@@ -190,7 +190,7 @@ def _attention(mask: Tensor) -> tuple[Lowered, tuple[Tensor, ...], Call, Call]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [-1e4, -1e9])
 def test_attention(number: float) -> None:
-    """In attention with an added mask, a fully masked row attends to everything, as in eager."""
+    """In attention with an added finite mask, a fully masked row attends to all columns, as in eager."""
     lowered, inputs, converted, model = _attention(torch.zeros(5, 7).masked_fill(~_kept(7), number))
     assert len(lowered.payloads) == 1, lowered.left()
     steps(lowered, converted, inputs)

@@ -37,7 +37,7 @@ from sdk.extension.pybindings.portable_lib import (
 from zoo import CASES
 
 ROOT = Path(__file__).resolve().parents[3]
-TOLERANCE = 1e-5  # of the largest number: the layers compute functions in shaders
+TOLERANCE = 1e-5  # relative to the largest number: the layers compute functions such as exp in shaders
 
 
 def _lower(model: nn.Module, inputs: tuple[Any, ...]) -> Lowered:

@@ -109,7 +109,7 @@ TEST_F(NeuronBackendTest, HeadersAreChecked) {
   refused(payload(reference_sum(), 0xffffffff), Error::InvalidProgram, "4294967295 inputs");
   refused(payload(reference_sum(), 2, 0), Error::InvalidProgram, "0 outputs");
   refused(payload(""), Error::InvalidProgram, "a network of 0 bytes");
-  EXPECT_EQ(calls_(), 0);  // the adapter saw none of it
+  EXPECT_EQ(calls_(), 0);  // the adapter was not called
   refused(payload(reference_sum(), 3), Error::DelegateInvalidCompatibility,
           "NeuronCompilation_finish failed with the code 4");
   refused(payload("compiled for another chip"), Error::DelegateInvalidCompatibility,
@@ -217,7 +217,7 @@ TEST_F(NeuronBackendTest, TensorsInBuffersAreBoundOnceAndInPlace) {
     EXPECT_EQ(memory[4], static_cast<float>(call) + 1);
   }
   EXPECT_EQ(bound_() - before, 3);
-  // Memory at the same address is other memory.
+  // New memory at the same address must be imported again.
   EXPECT_TRUE(allocator.RemoveBuffer(memory));
   EXPECT_FALSE(allocator.RemoveBuffer(memory));
   EXPECT_EQ(allocator.Find(memory), nullptr);

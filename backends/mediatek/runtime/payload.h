@@ -24,7 +24,7 @@ constexpr size_t kHeaderSize = 13;
 constexpr uint8_t kVersion = 1;
 constexpr uint32_t kMostTensors = 4096;
 
-/// DelegateInvalidCompatibility for another version, InvalidProgram for numbers that do not fit, both logged.
+/// DelegateInvalidCompatibility for another version, InvalidProgram for sizes that do not fit, both logged.
 inline runtime::Result<Network> read_payload(runtime::Span<const uint8_t> payload) {
   constexpr char kRemedy[] = "it may be truncated, export the model again";
   ET_CHECK_OR_RETURN_ERROR(payload.size() >= kHeaderSize, InvalidProgram,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in the runtime give the numbers of the interpreter. The delegate calls the stand-in of MediaTek's adapter.
+"""Programs in the runtime give the results of the interpreter. The delegate calls the stand-in of MediaTek's adapter.
 The step `mediatek` of scripts/test.sh builds both."""
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ Error Delegate::bind_input(Request& request, size_t index, const EValue& value) 
   const bool is_int64 = port.type == OvType::I64;
   ET_CHECK_OR_RETURN_ERROR(
       !is_int64 || fits_int32(tensor.const_data_ptr<int64_t>(), static_cast<size_t>(tensor.numel())), InvalidArgument,
-      "OpenVINO: input %zu has numbers that need more than 32 bits, in which OpenVINO computes integers", index);
+      "OpenVINO: input %zu has integers of more than 32 bits, and OpenVINO computes integers in 32 bits", index);
   return bind(request, true, index, tensor.const_data_ptr(), shape);
 }
 

@@ -30,7 +30,7 @@ NOT_A_NUMBER = {
 def everything_is_worth_a_delegate(monkeypatch: Any) -> None:
     """Delegates operators that only move elements, too. By default, they would stay on kernels in these programs."""
     monkeypatch.setattr(support, "computes", lambda node: node.target is not operator.getitem)
-    monkeypatch.setattr(conformance, "THREADS", (2,))  # those of the pool, which OpenVINO does not use
+    monkeypatch.setattr(conformance, "THREADS", (2,))  # OpenVINO does not use the thread pool, so one setting suffices
 
 
 def _name_in_table(case: str) -> str:
@@ -48,7 +48,7 @@ DECLARED = sorted(case for case in CASES if _name_in_table(case))
 @pytest.mark.sampled
 @pytest.mark.parametrize("case", DECLARED)
 def test_operator(case: str, monkeypatch: Any) -> None:
-    """BKO-05: results are eager's, wherever they are computed; what stays outside has a reason."""
+    """BKO-05: results equal eager's, delegated or not, and each operator that stays outside has a reason."""
     if case.partition(".")[0] in NOT_A_NUMBER:
         compare = conformance.compare
 
@@ -68,7 +68,7 @@ def test_operator(case: str, monkeypatch: Any) -> None:
 
 
 REFUSED_CALLS = {
-    f"aten.{name}.default": "the suite reads all results: MORE tests the first"
+    f"aten.{name}.default": "the suite reads all results; the calls in MORE read only the first"
     for name in (
         *("native_layer_norm", "native_group_norm", "_native_batch_norm_legit_no_training"),
         *("max_pool2d_with_indices", "max_pool3d_with_indices"),

@@ -82,15 +82,15 @@ WITH_ACTIVATIONS = [mode for mode in QuantizationMode if not mode.is_weights_onl
 
 @pytest.mark.parametrize("mode", WITH_ACTIVATIONS)
 def test_weights_of_8_bits_are_right_where_sums_do_not_saturate(mode: QuantizationMode, net: Any) -> None:
-    """Without the overflow fix, the model computes in floats what the graph computes in eager mode, and so do its
-    integers on CPUs with VNNI. Other CPUs add pairs of products in int16, whose saturation gives errors of 16 %
-    here; programs without the fix are not meant for them."""
+    """Without the overflow fix, OpenVINO gives the results of the graph in eager mode: in floats on every CPU, and in
+    integers on CPUs with VNNI. Other CPUs add pairs of products in int16, whose saturation gives errors of 16 % here;
+    programs without the fix are not meant for them."""
     import openvino
 
     model, samples = net
     module = quantized(model, samples, mode, extra_quantizer_options={"overflow_fix": "disable"})
     edge = to_edge(export(module, samples[0]))
-    # On CPUs with VNNI it would also quantise activations that the graph leaves in floats.
+    # By default, OpenVINO on CPUs with VNNI also quantises activations that the graph leaves in floats.
     on_floats = {"INFERENCE_PRECISION_HINT": "f32", "LP_TRANSFORMS_MODE": "NO", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
     compiled = openvino.Core().compile_model(to_model(edge.exported_program()), "CPU", on_floats)
     with torch.no_grad():
@@ -101,7 +101,7 @@ def test_weights_of_8_bits_are_right_where_sums_do_not_saturate(mode: Quantizati
     if _has_vnni():
         (integers,) = lower(module, samples[0]).run(*samples[0])
         assert float((integers - eager).abs().max()) < 0.02 * scale
-    # The gain of one bit.
+    # Without the fix, weights have one more bit, so the graph is closer to the float model.
     fixed = quantized(model, samples, mode)
     with torch.no_grad():
         assert (eager - floats).square().mean() < (fixed(*samples[0]) - floats).square().mean()

@@ -19,7 +19,7 @@ ROOT = HERE.parents[2]
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the SDK is for Linux"),
     pytest.mark.skipif(
-        "ENN_PUBLIC_API_LIB" not in os.environ, reason="the step `samsung` runs it, which compiles for long"
+        "ENN_PUBLIC_API_LIB" not in os.environ, reason="compiling takes long; the step `samsung` runs this test"
     ),
 ]
 

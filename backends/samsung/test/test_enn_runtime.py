@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in the runtime, whose delegate runs over the stand-in of Samsung's library: the numbers of the interpreter.
+"""Programs in the runtime give the results of the interpreter. The delegate calls the stand-in of Samsung's library.
 The step `samsung` of scripts/test.sh builds both."""
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ A type is float, half, int or uint, or one of them with 4 (float4): the elements
 load_a(i) and write with store_out(i, value); half is converted to float. P_n, P_scale and P_sizes(i) are the
 parameters. thread_id() numbers the threads of a dispatch that has no shape. Included files lie in shaders/include.
 
-A module is called <family>_<types>, equal types once. Compiled modules are kept by the hash of their text, and the
-table is written only if it changes, so that a build compiles only what changed.
+A module is called <family>_<types>, where a type that repeats is named once. Compiled modules are kept by the hash of
+their text, and the table is written only if it changes, so that a build compiles only what changed.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Interface:
     def __init__(self, family: str, description: dict, types: dict[str, str]) -> None:
         self.around = Surroundings()
         self.lines: list[str] = []
-        # Only those that the kernel uses are written, by the name that it uses.
+        # The text of each helper function by its name. Only those that the kernel uses are written.
         self.helpers: dict[str, str] = {}
         buffers = [entry.split() for entry in description["buffers"]]
         self.buffers = [(name, access, types.get(kind, kind)) for name, access, kind in buffers]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parses the part of GLSL that the kernel families use, for wgsl.py.
 
-Statements and expressions are tuples whose first item says what they are:
+Statements and expressions are tuples whose first item is the name of their type:
 
     ("literal", text, type), ("name", name), ("unary", op, x), ("binary", op, a, b), ("choice", condition, a, b),
     ("index", x, i), ("member", x, name), ("call", name, [x, ...]), ("array", type, [x, ...]);
@@ -43,7 +43,7 @@ _ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=
 
 
 class GlslError(Exception):
-    """Text that is not in the part of GLSL that is understood."""
+    """The text uses GLSL that this parser does not support."""
 
 
 @dataclass
@@ -296,7 +296,7 @@ class Parser:
                 self.types.add(name)
                 found.structs[name] = self.fields()
             elif self.accept("layout"):
-                # A constant that only tests of the device set: it keeps its default.
+                # Only tests on the device set this constant, so it keeps its default.
                 while not self.accept(")"):
                     self.take()
                 found.constants += self.declarations()

@@ -2,7 +2,7 @@
 /**
  * @file
  * Name and options of the backend that runs parts of a method on a GPU through Vulkan, in browsers through WebGPU,
- * which has the options fp16_storage and least_threads alone. Set options with runtime::set_option() before the first
+ * which supports only fp16_storage and least_threads. Set options with runtime::set_option() before the first
  * program is loaded: all methods share one device.
  */
 #pragma once

@@ -25,7 +25,7 @@ float floor_div(float a, float b) {
   const float q = floor(quotient(a, b));
   // Larger quotients have no fraction.
   if (!(abs(q) < 16777216.0) || b_size < 0x00800000u || a_size < b_size) return q;
-  // The quotient may be rounded up to a whole number: the sign of the rest tells. Both are scaled, so that nothing overflows.
+  // The quotient may have been rounded up to a whole number; the sign of the remainder shows this. Both are scaled, so that nothing overflows.
   const float y = significand(b_bits);
   const float x = significand(a_bits) * uintBitsToFloat(((a_size >> 23) - (b_size >> 23) + 127u) << 23);
   const bool is_negative = (a_bits ^ b_bits) >= 0x80000000u;

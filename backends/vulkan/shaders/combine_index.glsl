@@ -1,5 +1,5 @@
-// Positions in several dimensions as one number, an index for each dimension in turn: out = out * size + index. Indices of a wrong
-// input are clamped; negative ones count from the end.
+// Combines the indices of several dimensions into one position; each dimension in turn gives out = out * size + index.
+// Indices that are out of range are clamped; negative ones count from the end.
 void main() {
   const uint id = thread_id();
   if (id >= uint(P_count)) {

@@ -1,4 +1,4 @@
-// Rows of 4-bit numbers with a scale for each group.
+// Rows of 4-bit integers with a scale for each group.
 void main() {
   const uint id = thread_id();
   if (id >= uint(P_count)) {

@@ -1,4 +1,4 @@
-// The places (x, y) of a grid's cells.
+// The positions (x, y) of a grid's cells.
 void main() {
   const uint id = thread_id();
   if (id < uint(P_count)) {

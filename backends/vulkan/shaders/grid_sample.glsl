@@ -1,4 +1,4 @@
-// Bilinear (MODE 0) or nearest (1) samples of [n, c, h, w] at the places of a grid [n, out_h, out_w, 2].
+// Bilinear (MODE 0) or nearest (1) samples of [n, c, h, w] at the positions of a grid [n, out_h, out_w, 2].
 float place(float g, int size) {
   float x = P_align != 0 ? (g + 1.0) * 0.5 * float(size - 1) : ((g + 1.0) * float(size) - 1.0) * 0.5;
   if (P_padding == 1) {

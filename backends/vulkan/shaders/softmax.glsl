@@ -15,8 +15,8 @@ float highest_of_parts(float part) {
   barrier();
   return highest;
 }
-// Rows of `length` elements that lie `inner` apart. SPLIT threads, a workgroup, share a row. MODE 0: softmax, 1: its logarithm, 2: softmax, of a row of
-// -infinity zeros.
+// Rows of `length` elements that lie `inner` apart. SPLIT threads, a workgroup, share a row. MODE 0: softmax, 1: its logarithm, 2: softmax
+// that gives zeros for a row of -infinity.
 void main() {
   // All threads must reach the barriers, so threads beyond the rows do not return; they compute the last row again.
   const bool is_inside = thread_id() < uint(P_rows);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Imported before `sdk`: its extension is then the one that SDK_PORTABLE_LIB names, which has the backend. Models and
-helpers of other suites can be imported."""
+"""Import this module before `sdk`: `sdk` then uses the extension that SDK_PORTABLE_LIB names, which has the backend.
+Models and helpers of other suites can then be imported, too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that a quotient decides: a GPU's division may be off by 2.5 units in the last place. Lavapipe's is exact, so
-that `vulkan_replay` repeats the tests with the option `division_error`, which changes the device's own quotients and
-roots."""
+"""Results that jump where a quotient changes a little. A GPU's division may be off by 2.5 units in the last place.
+Lavapipe's is exact, so `vulkan_replay` repeats the tests with the option `division_error`, which changes the quotients
+and roots that the device computes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from sdk.extension.llm.model.transformer import construct_transformer
 from zoo.vision import VisionTransformer
 
 HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
-PERIOD = 4093  # numbers; a prime, so that rows of a matrix differ
+PERIOD = 4093  # elements after which weights repeat; a prime, so that rows of a matrix differ
 # The gate runs one of them, the slow tests the other.
 FLOAT = pytest.mark.parametrize("half", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["float", "half"])
 FLOAT16 = pytest.mark.parametrize("half", [pytest.param(False, marks=pytest.mark.slow), True], ids=["float", "half"])
@@ -51,7 +51,7 @@ def recordable(model: nn.Module) -> nn.Module:
 
 
 def near(program: DeviceProgram, inputs: tuple[Tensor, ...], expected: Tensor, half: bool) -> None:
-    """The largest difference is small compared with the largest number."""
+    """The largest difference is small compared with the largest element."""
     program.check(inputs, expected, 0.0, (3e-2 if half else 1e-4) * float(expected.abs().max()))
 
 

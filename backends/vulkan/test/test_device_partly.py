@@ -41,7 +41,7 @@ def test_sizes_that_kernels_compute(is_written: bool, monkeypatch: pytest.Monkey
 
 
 def test_constants_that_several_parts_are_computed_of() -> None:
-    """A number that two delegates and a kernel read stays outside, and so do values computed from it."""
+    """A scalar that two delegates and a kernel read stays outside, and so do values computed from it."""
 
     def between(x: Tensor) -> Tensor:
         columns, rows = (torch.arange(float(n)) * 0.618 % 1.0 for n in (6, 4))

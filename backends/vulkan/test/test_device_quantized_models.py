@@ -196,7 +196,7 @@ def test_static_int8_of_full_size(name: str) -> None:
 
 
 def test_quantised_table() -> None:
-    """VK-19: rows of a table with 4-bit numbers, which stay packed."""
+    """VK-19: rows of a table of 4-bit integers, which stay packed."""
 
     class Table(nn.Module):
         def __init__(self) -> None:

@@ -3,7 +3,7 @@
 //
 //     run_cost model.pte threads seconds
 //
-// Executes the method "forward" on zeros for so long, after a tenth of that to warm up, and prints the medians of a
+// Executes the method "forward" on zeros for `seconds`, after warming up for a tenth of it, and prints the medians of a
 // run's wall time and CPU time, in milliseconds. CPU time well above the wall time of one thread is time that threads
 // spin. To compare two builds, run them in turns.
 #include <algorithm>

@@ -80,7 +80,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
   }
 
  private:
-  /// A failure is not kept: memory that ran out may be there for the next program.
+  /// A failure is not cached: if memory ran out, the next program may have enough.
   static Error initialize() {
     static std::mutex mutex;
     static bool is_initialized = false;
@@ -88,7 +88,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
     if (is_initialized) {
       return Error::Ok;
     }
-    errno = 0;  // which allocations that fail set
+    errno = 0;  // a failed allocation sets it
     const xnn_status status = xnn_initialize(&allocator());
     ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success || errno != ENOMEM, MemoryAllocationFailed,
                              "XNNPACK: the heap has no memory left to describe the processor");

@@ -155,7 +155,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
       ET_CHECK_OK_OR_RETURN_ERROR(reshape());
       order_products(runtime_, 1);
     }
-    is_shaped_ = !empty_nodes;  // whose destructor restores nodes that have other shapes
+    is_shaped_ = !empty_nodes;  // its destructor restores nodes that have other shapes
   }
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
   MovedArguments moved;

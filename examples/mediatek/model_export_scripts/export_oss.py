@@ -4,7 +4,7 @@
     export_oss.py mobilenetv3 --precision A16W8 --platform mt6991
 
 Models of torchvision (`pip install torchvision`), whose trained weights are downloaded: mobilenetv2, mobilenetv3,
-resnet18, resnet50, inceptionv3, vit; `--random_weights` does without. Small models of this package: add, mul, linear,
+resnet18, resnet50, inceptionv3, vit; `--random_weights` avoids that. Small models of this package: add, mul, linear,
 softmax and others. For your own models, `python -m sdk.export --backend mediatek` does the same.
 """
 

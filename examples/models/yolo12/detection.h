@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * From the output of a YOLO model to the boxes of an image.
+ * Computes the boxes of an image from the output of a YOLO model.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct Thresholds {
 };
 
 /// The boxes, by falling confidence. `output`: [channels, boxes], the rows of which are the centre's x and y, width and
-/// height in pixels of the input, and a score for each class; `channels` is at least 5. Boxes with numbers that are not
+/// height in pixels of the input, and a score for each class; `channels` is at least 5. Boxes with values that are not
 /// finite are left out.
 std::vector<Detection> detections(const float* output, size_t channels, size_t boxes, const Placement& placement,
                                   const Thresholds& thresholds);

@@ -4,12 +4,12 @@
     python export_and_validate.py --model_name yolo12s --input_dims "[1920, 1080]" --backend openvino --device CPU
 
 writes yolo12s_fp32_openvino.pte, for Yolo12DetectionDemo in this folder. The program takes images
-[1, 3, height, width] in RGB with numbers from 0 to 1, and gives [1, 4 + classes, boxes]: the centre, width and height
+[1, 3, height, width] in RGB with values from 0 to 1, and gives [1, 4 + classes, boxes]: the centre, width and height
 of each box in pixels of the input, and its score for each class. Its method `class_names` returns the names of the
 classes, one in each line.
 
 The model is that of the package ultralytics, whose licence is AGPL-3.0: install it yourself (`pip install ultralytics`)
-if that suits you. Nothing of this project needs it.
+if that suits you. The rest of this project does not need it.
 """
 
 from __future__ import annotations
@@ -168,13 +168,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--model_name", choices=MODELS, default="yolo12s", help="default: yolo12s")
     parser.add_argument("--input_dims", type=read_dims, default=(640, 640), help="[height, width]; multiples of 32")
     parser.add_argument("--backend", choices=("openvino", "xnnpack"), default="openvino", help="default: openvino")
-    parser.add_argument("--device", default="CPU", help="of OpenVINO: CPU, GPU, NPU; default: CPU")
-    parser.add_argument("--quantize", action="store_true", help="to int8, calibrated with --video_path")
+    parser.add_argument("--device", default="CPU", help="OpenVINO's device: CPU, GPU, NPU; default: CPU")
+    parser.add_argument("--quantize", action="store_true", help="quantise to int8, calibrated with --video_path")
     parser.add_argument("--video_path", "--video_input", type=Path, help="a video, or a folder of images")
     parser.add_argument("--subset_size", type=int, default=300, help="frames that calibrate; default: 300")
     parser.add_argument("--validate", nargs="?", const="coco128.yaml", metavar="DATASET", help="default: coco128.yaml")
     parser.add_argument("--output_dir", type=Path, default=Path(), help="default: the working directory")
-    parser.add_argument("--random_weights", action="store_true", help="instead of trained ones, which are downloaded")
+    parser.add_argument("--random_weights", action="store_true", help="do not download trained ones")
     options = parser.parse_args(arguments)
     if options.quantize != (options.video_path is not None):
         parser.error("--quantize needs --video_path, and --video_path is for --quantize")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Images as binary PPM files (P6 of Netpbm), which ffmpeg and ImageMagick read and write, also one after the other.
+ * Images as binary PPM files (P6 of Netpbm), which ffmpeg and ImageMagick read and write. A file may have several.
  */
 #pragma once
 

@@ -57,7 +57,7 @@ class UNet(nn.Module):
 
 
 class VAEDecoder(nn.Module):
-    """Latents [1, channels, height, width] to an image [1, 3, height, width] with numbers from 0 to 1, in RGB."""
+    """Latents [1, channels, height, width] to an image [1, 3, height, width] with values from 0 to 1, in RGB."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -186,20 +186,20 @@ def export(pipeline: Any, folder: Path, options: argparse.Namespace) -> None:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Exports a latent consistency model for OpenVINO.")
     parser.add_argument(
-        "--model_id", default="SimianLuo/LCM_Dreamshaper_v7", help="of the Hugging Face hub, or a folder"
+        "--model_id", default="SimianLuo/LCM_Dreamshaper_v7", help="a model of the Hugging Face hub, or a folder"
     )
     parser.add_argument("--output_dir", required=True, type=Path)
     parser.add_argument("--device", choices=("CPU", "GPU", "NPU"), default="CPU", help="default: CPU")
     parser.add_argument("--dtype", choices=sorted(DTYPES), help="default: fp16, with --quantize fp32")
-    parser.add_argument("--height", type=int, help="of the image in pixels; default: what the model was trained for")
-    parser.add_argument("--width", type=int)
+    parser.add_argument("--height", type=int, help="pixels of the image; default: as the model was trained")
+    parser.add_argument("--width", type=int, help="see --height")
     parser.add_argument(
-        "--quantize", action="store_true", help="int8: the UNet with its activations, the others' weights"
+        "--quantize", action="store_true", help="use int8: weights and activations of the UNet, weights of the others"
     )
     parser.add_argument(
         "--prompts", type=Path, help="a text file with a prompt in each line, which calibrates the UNet"
     )
-    parser.add_argument("--steps", type=int, default=4, help="of each of these images; default: 4")
+    parser.add_argument("--steps", type=int, default=4, help="steps for each image of the calibration; default: 4")
     options = parser.parse_args(arguments)
     if options.quantize != (options.prompts is not None):
         parser.error("--quantize needs --prompts, and --prompts is for --quantize")

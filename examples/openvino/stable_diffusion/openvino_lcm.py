@@ -70,7 +70,7 @@ class OpenVINOLCMPipeline:
         self._scheduler = LCMScheduler.from_pretrained(scheduler or str(models_dir / "scheduler"))
 
     def __call__(self, prompt: str, steps: int = 4, guidance: float = 8.5, seed: int | None = None) -> Tensor:
-        """The image [3, height, width] with numbers from 0 to 1, in RGB.
+        """The image [3, height, width] with values from 0 to 1, in RGB.
 
         `steps`: 4 to 8 are usual. `guidance`: how closely to follow the prompt; models without an embedding of it
         ignore it. `seed`: the same number gives the same image.
@@ -106,7 +106,7 @@ def _inputs(method: Method) -> list[tuple[tuple[int, ...], torch.dtype]]:
 
 
 def to_pixels(image: Tensor) -> Any:
-    """Pillow's image of a tensor [3, height, width] with numbers from 0 to 1."""
+    """Pillow's image of a tensor [3, height, width] with values from 0 to 1."""
     from PIL import Image
 
     return Image.fromarray((image.float().permute(1, 2, 0) * 255).round().to(torch.uint8).numpy())
@@ -114,7 +114,7 @@ def to_pixels(image: Tensor) -> Any:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Makes an image with a latent consistency model on OpenVINO.")
-    parser.add_argument("--models_dir", required=True, type=Path, help="what export_lcm.py has written")
+    parser.add_argument("--models_dir", required=True, type=Path, help="the folder that export_lcm.py has written")
     parser.add_argument("--prompt", default="a serene landscape")
     parser.add_argument("--steps", type=int, default=4, help="default: 4")
     parser.add_argument("--guidance", type=float, default=8.5, help="how closely to follow the prompt; default: 8.5")
@@ -123,8 +123,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--dtype", choices=sorted(_DTYPES), help="the dtype of the programs; a different one is an error"
     )
     parser.add_argument("--output_dir", type=Path, default=Path("lcm_outputs"))
-    parser.add_argument("--filename", default="output.jpg", help="its ending says the format; default: output.jpg")
-    parser.add_argument("--tokenizer_path", help="another tokenizer than that beside the programs")
+    parser.add_argument(
+        "--filename", default="output.jpg", help="the image, whose suffix sets the format; default: output.jpg"
+    )
+    parser.add_argument("--tokenizer_path", help="a tokenizer to use instead of that beside the programs")
     parser.add_argument(
         "--original_model_id", help="the model whose scheduler is used instead of that beside the programs"
     )

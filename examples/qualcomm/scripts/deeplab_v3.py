@@ -3,7 +3,7 @@
 
     python -m examples.qualcomm.scripts.deeplab_v3 -b build-android -m SM8550 --compile_only --random_weights
 
-It needs torchvision, whose trained weights are downloaded; `--random_weights` does without. `--dataset` is a folder of
+It needs torchvision, whose trained weights are downloaded; `--random_weights` avoids that. `--dataset` is a folder of
 images that calibrate the ranges of activations; without it, random inputs calibrate them. ExecuTorch's option
 `--download`, which fetches Pascal VOC, is not supported.
 """

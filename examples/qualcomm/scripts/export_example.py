@@ -4,7 +4,7 @@
     export_example.py -m SM8650 -g mv2 --compile_only
 
 Models of torchvision (`pip install torchvision`), whose trained weights are downloaded: mv2, mv3, ic3, resnet18,
-resnet50, vit; `--random_weights` does without. Small models of this package: add, mul, linear, softmax and others. For
+resnet50, vit; `--random_weights` avoids that. Small models of this package: add, mul, linear, softmax and others. For
 your own models, `python -m sdk.export --backend qnn` does the same.
 """
 

@@ -6,7 +6,7 @@
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/runtime.h>
 
-// The runtime's own, on numbers and sizes, which every program has.
+// Skips the runtime's operators on scalars and sizes: every program has them.
 static bool is_prim_operator(const char* name) {
   for (const char* start : {"executorch_prim::", "aten::sym_", "aten::_local_scalar_dense"}) {
     if (std::strncmp(name, start, std::strlen(start)) == 0) {

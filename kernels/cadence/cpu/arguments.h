@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of arguments, numbers in tensors, and dtypes. As the checks of the portable library, each returns false after
-// it has logged what was expected and found and has set the context's failure to InvalidArgument.
+// Checks of arguments, numbers in tensors, and dtypes. Like the portable library's checks, each returns false after it
+// has logged what was expected and found and has set the context's failure to InvalidArgument.
 #pragma once
 
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -29,7 +29,7 @@ struct Quantization {
 bool read_quantization(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& scale,
                        const Tensor& zero_point, Quantization* read);
 
-/// Stores `count` numbers: as many as `values` has, its last ones, or one for all. They are from `least` to 2^31 - 1.
+/// Stores the last `count` of `values`, or its only value `count` times. Numbers must be from `least` to 2^31 - 1.
 bool read_numbers(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef values, size_t count,
                   int64_t least, int64_t* numbers);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums of products of 8-bit integers less their zero points. Operands that several sums share are stored less their
-// zero point as int16 first, and loops multiply int16 by int16, so that compilers use instructions that add pairs of
-// products.
+// Sums of products of 8-bit integers, from which the zero points are subtracted first. Operands that several sums use
+// are stored with the zero point subtracted, as int16. Loops multiply int16 by int16, so that compilers use
+// instructions that add pairs of products.
 #pragma once
 
 #include "kernels/cadence/cpu/quantized.h"
@@ -17,7 +17,7 @@ bool is_narrow(int64_t x_zero, int64_t w_zero) {
   return sizeof(X) + sizeof(W) == 2 && is_narrow(x_zero) && is_narrow(w_zero);
 }
 
-/// Stores `count` values, `step` elements apart, less their zero point.
+/// Subtracts the zero point from `count` values, which lie `step` elements apart, and stores the differences.
 template <typename T>
 void less_zero_point(const T* values, int64_t step, int32_t zero, int64_t count, int16_t* results) {
   if (step == 1) {

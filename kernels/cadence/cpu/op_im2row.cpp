@@ -28,7 +28,7 @@ struct ZeroPoints {
 
 bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& input, const Rows& rows, bool is_last,
              Window* w) {
-  // Signals are images, which take numbers for two dimensions.
+  // Parameters have a number for each of two dimensions, also for signals, which are treated as images of height 1.
   return read_image(ctx, op, input, is_last, w) &&
          read_numbers(ctx, op, "kernel_size", rows.kernel_size, 2, 1, w->kernel) &&
          read_places(ctx, op, 4, rows.stride, rows.padding, rows.dilation, w);

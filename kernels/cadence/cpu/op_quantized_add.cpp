@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cadence::quantized_add, quantized_mul, with tensors, numbers or a number as the second operand
+// cadence::quantized_add, quantized_mul: with parameters in tensors or as numbers, or with a scalar as second operand
 #include "kernels/cadence/cpu/quantized.h"
 #include "kernels/portable/cpu/pattern/broadcast_loops.h"
 

@@ -12,7 +12,7 @@
 
 namespace torch::executor::native::cortex_m::cmsis_nn {
 
-/// A call of a pool. Both have the scale and the zero point of their input.
+/// A call of a pool. Its input and its output have the same scale and zero point.
 struct Pool {
   const char* op;
   const Tensor& in;
@@ -58,7 +58,7 @@ inline cmsis_nn_dims image_dims(const Tensor& image, int64_t batch) {
   return {narrow(batch), narrow(image.size(2)), narrow(image.size(3)), narrow(image.size(1))};
 }
 
-/// Memory for a call: what the program has planned for it if that is enough, else temporary memory.
+/// Memory for a call: the memory that the program has planned for it if that is enough, else temporary memory.
 inline bool find_memory(KernelRuntimeContext& ctx, const char* op, const Tensor& scratch, int32_t size,
                         cmsis_nn_context* found) {
   *found = {nullptr, size};

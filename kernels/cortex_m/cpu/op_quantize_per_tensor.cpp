@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cortex_m::quantize_per_tensor, dequantize_per_tensor: the edges between floats and int8 or int16, in float32
+// cortex_m::quantize_per_tensor, dequantize_per_tensor: convert between floats and int8 or int16, in float32
 // arithmetic, as PyTorch computes quantized_decomposed's operators of these names.
 #include <cmath>
 #include <limits>

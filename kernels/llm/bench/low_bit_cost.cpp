@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // llm_low_bit_cost SET TYPE ROWS CALLS N K ...: multiplies ROWS rows of activations by weights of (N, K), for each N
-// and K, CALLS times. SET: the name of an instruction set; `best` is the processor's default. TYPE: a type of ggml's.
+// and K, CALLS times. SET: the name of an instruction set; `best` is the processor's default. TYPE: a type of ggml.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

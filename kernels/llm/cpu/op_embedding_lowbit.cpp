@@ -80,7 +80,7 @@ void dequantize_row(const PackedWeights& w, int64_t row, float* out) {
 
 Tensor& shared_embedding_out(KernelRuntimeContext& ctx, const Tensor& packed_weights, int64_t group_size, int64_t n,
                              int64_t k, const Tensor& indices, Tensor& out) {
-  (void)group_size;  // the packed weights have their own
+  (void)group_size;  // the packed weights contain their group size
   const char* op = "_shared_embedding.out";
   PackedWeights weights;
   if (!read_packed(ctx, op, packed_weights, n, k, &weights) || !check_index_dtype(ctx, op, indices)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // llama::fast_hadamard_transform.out: each row x of the last dimension times a Hadamard matrix.
 //
-// A row of n = 2^k elements becomes H x / sqrt(n), with H the Sylvester matrix: element (i, j) is -1 to the number of
-// bits that i and j share. A row of 28 * 2^k elements becomes (W28 (x) H) x / sqrt(2^k), with W28 the matrix of 28 rows
+// A row of n = 2^k elements becomes H x / sqrt(n), with H the Sylvester matrix: element (i, j) is (-1)^c, where i and
+// j have c common 1 bits. A row of 28 * 2^k elements becomes (W28 (x) H) x / sqrt(2^k), with W28 the matrix of 28 rows
 // that ExecuTorch uses: four circulant matrices of 7 rows in Williamson's array.
 #include <executorch/extension/llm/custom_ops/op_fast_hadamard_transform.h>
 #include <executorch/runtime/kernel/thread_parallel_interface.h>

@@ -50,7 +50,7 @@ int64_t grain_of_tiles(const PackedWeights& weights, int64_t rows) {
 
 Tensor& linear_8bit_act_out(KernelRuntimeContext& ctx, const Tensor& activations, const Tensor& packed_weights,
                             int64_t group_size, int64_t n, int64_t k, Tensor& out) {
-  (void)group_size;  // the packed weights have their own
+  (void)group_size;  // the packed weights contain their group size
   const char* op = "_linear_8bit_act_weight.out";
   PackedWeights weights;
   if (!check_arguments(ctx, op, activations, packed_weights, n, k, out, &weights) || out.numel() == 0) {

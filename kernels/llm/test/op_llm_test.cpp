@@ -21,7 +21,7 @@ class LlmTest : public KernelTest {
 TEST_F(LlmTest, UpdateCacheWithIndices) {
   Tensor cache = tf.zeros({2, 8, 1, 1}), out = tf.zeros({1});
   const Tensor value = tf.make({2, 3, 1, 1}, {1, 2, 3, 4, 5, 6});
-  // If several indices are equal, the last row stays.
+  // If several indices are equal, the cache gets the last of their rows.
   update_cache_with_indices_out(ctx, value, cache, 2, tl.make({2, 3}, {0, 5, 7, 3, 3, 4}), out);
   const Tensor expected = tf.make({2, 8, 1, 1}, {1, 0, 0, 0, 0, 2, 0, 3, 0, 0, 0, 5, 6, 0, 0, 0});
   EXPECT_TENSOR_EQ(cache, expected);
@@ -161,7 +161,7 @@ TEST_F(QuantizedSdpaTest, WrongArguments) {
   expect_failure();
 }
 
-// Element (i, j) of Sylvester's matrix: -1 to the number of bits that both have.
+// Element (i, j) of Sylvester's matrix: -1 to the power of the number of bits that are set in both i and j.
 double sylvester(int64_t i, int64_t j) {
   return __builtin_parityll(static_cast<unsigned long long>(i & j)) != 0 ? -1.0 : 1.0;
 }

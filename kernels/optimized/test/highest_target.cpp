@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EXECUTORCH_HIGHEST_TARGET=SSE2 ... AVX3 holds the tests to this target of Highway and older ones, so that one machine
-// also tests what older processors run.
+// EXECUTORCH_HIGHEST_TARGET=SSE2 ... AVX3 limits the tests to this target of Highway and older ones, so that one
+// machine also tests what older processors run.
 #include <hwy/targets.h>
 
 #include <cstdint>

@@ -18,7 +18,7 @@ struct Best {
   C value = 0;
   int64_t index = -1;
 
-  // Values number `first` and on.
+  // The values from index `first` on.
   void add_block(const C* values, size_t count, int64_t first) {
     for (size_t i = 0; i < count; ++i) {
       const bool better = is_max ? values[i] > value : values[i] < value;

@@ -52,8 +52,8 @@ Tensor& convolve(KernelRuntimeContext& ctx, const char* op, const Tensor& input,
 }
 
 /// input (N, C, spatial...), weight (out channels, C / groups, kernel...) or, transposed, (C, out channels / groups,
-/// kernel...), out (N, out channels, spatial...). stride, padding, dilation, output_padding: one value or one a spatial
-/// dimension.
+/// kernel...), out (N, out channels, spatial...). stride, padding, dilation, output_padding: one value, or one for
+/// each spatial dimension.
 Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                         const std::optional<Tensor>& bias, IntArrayRef stride, IntArrayRef padding,
                         IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups,

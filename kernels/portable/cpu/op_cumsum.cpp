@@ -68,7 +68,7 @@ Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in
   return out;
 }
 
-// The largest (smallest) value so far and its place; of equal values the last one, and NaN beats any number.
+// The largest (smallest) value so far and its position: of equal values the last one, and NaN rather than any number.
 template <bool is_max>
 std::tuple<Tensor&, Tensor&> extreme_so_far(KernelRuntimeContext& ctx, const char* name, const Tensor& in, int64_t dim,
                                             Tensor& values, Tensor& indices) {

@@ -116,7 +116,7 @@ class ByteFilter {
 };
 
 // in (N, C, H, W), out (N, C, output_size). scales_h and scales_w are the scale factors; without them, the ratios of
-// the sizes count.
+// the sizes are used.
 template <typename Shape>
 Tensor& upsample_aa(KernelRuntimeContext& ctx, const char* op, const Tensor& in, IntArrayRef output_size,
                     bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w, Tensor& out) {
@@ -175,7 +175,7 @@ Tensor& upsample_aa(KernelRuntimeContext& ctx, const char* op, const Tensor& in,
 
 }  // namespace
 
-/// in (N, C, H, W), out (N, C, output_size): a triangle is the filter.
+/// in (N, C, H, W), out (N, C, output_size). The filter is a triangle.
 Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
                                     bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                                     Tensor& out) {
@@ -183,7 +183,7 @@ Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in,
                                out);
 }
 
-/// in (N, C, H, W), out (N, C, output_size): a cubic is the filter.
+/// in (N, C, H, W), out (N, C, output_size). The filter is Keys' cubic.
 Tensor& _upsample_bicubic2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
                                    bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                                    Tensor& out) {

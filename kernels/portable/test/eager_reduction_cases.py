@@ -29,7 +29,7 @@ def reduction_cases() -> Iterator[tuple[Any, ...]]:
         yield name, tensor(3, 4), [0, 0], Fails(tensor(3))
     for dtype in (*INTEGERS, torch.bool):
         yield "sum.IntList_out", tensor(3, 4, dtype=dtype), [0]
-    # The elements are truncated before they are added, not the sum.
+    # Each element is truncated before it is added; the sum is not truncated.
     yield "sum.IntList_out", torch.tensor([[1.6, -2.7], [1.6, 0.3]]), [0], {"dtype": torch.int64}
     yield "mean.dtype_out", tensor(3, 4)
     for name in ("amax.out", "amin.out"):

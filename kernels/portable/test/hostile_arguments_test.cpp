@@ -56,7 +56,7 @@ TEST_F(HostileArgumentsTest, TheQuotientThatTheProcessorTrapsOn) {
   const Tensor in = longs.make({1, 1, 1}, {kLeast});
   Tensor out = longs.zeros({1, 1, 1});
   avg_pool2d_out(ctx, in, list({1, 1}), list({1, 1}), list({0, 0}), false, true, -1, out);
-  EXPECT_EQ(*out.const_data_ptr<int64_t>(), kLeast);  // As in eager it wraps.
+  EXPECT_EQ(*out.const_data_ptr<int64_t>(), kLeast);  // it wraps, as in eager
 }
 
 TEST_F(HostileArgumentsTest, CountsOfValuesThatNoTensorHolds) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lowers PyTorch's samples of every operator for Core ML and compares the interpreter with eager.
 
-operator_sweep.py FILE [NAME...]    a line of JSON for each operator; go on where FILE ends
+operator_sweep.py FILE [NAME...]    writes a line of JSON for each operator to FILE; continues where FILE ends
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class MPSBackend final : public DelegateBackend<Delegate> {
   bool is_available() const override { return is_mps_available(); }
 
  protected:
-  /// The compile specs, such as `use_fp16`, are for the export: the payload's values have their dtypes.
+  /// Ignores the compile specs, such as `use_fp16`: the export has applied them to the dtypes in the payload.
   Error load(Loading<Delegate>& loading) const override {
     ET_CHECK_OR_RETURN_ERROR(is_available(), NotSupported, "MPS: the backend needs iOS 15.4 or macOS 12.4");
     const Result<Graph> graph = read_payload(loading.payload.data(), loading.payload.size());

@@ -61,7 +61,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_batch_norm(const Call& call) {
   sizes[1] = call.types[0]->sizes[1];
   MPSGraphTensor* const mean = reshape(call.graph, as_result(call, 1), sizes);
   MPSGraphTensor* const variance = reshape(call.graph, as_result(call, 2), sizes);
-  return normalize(call, mean, variance, 3, sizes, call.node.floats[1]);  // the first number is the momentum
+  return normalize(call, mean, variance, 3, sizes, call.node.floats[1]);  // floats[0] is the momentum
 }
 
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_layer_norm(const Call& call) {

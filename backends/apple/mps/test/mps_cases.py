@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of every operator of MPS. Numbers are multiples of 1/64, which float16 has exactly, so that rounding functions
-and comparisons give the same in both precisions. Imports PyTorch alone: the original's environment reads it too."""
+"""Calls of every operator of MPS. Inputs are multiples of 1/64, which float16 represents exactly, so that rounding
+functions and comparisons give the same in both precisions. This file imports only PyTorch, because the original's
+environment imports it, too."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
 
 @pytest.mark.parametrize("shape", [(5, 64), (1, 1, 64), (2, 3, 64)], ids=str)
 def test_quantised_linear_layers_in_float32(shape: tuple[int, ...], tmp_path) -> None:
-    """int4 weights and the quantisation of activations stay outside, where their numbers are eager's."""
+    """int4 weights and the quantisation of activations stay outside, where they give eager's results."""
     import torch.ao.quantization.fx._decomposed  # noqa: F401 - its operators
 
     model, x = QuantizedLinear(True), floats(*shape)

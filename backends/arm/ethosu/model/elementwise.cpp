@@ -101,7 +101,7 @@ Error run_elementwise(Machine& machine, uint16_t number) {
   const OutputScale scale(registers);
   const OperandScales operands(registers, in.element_size);
   const auto compute = [&](int64_t first, int64_t second_value) -> int64_t {
-    // Scales and the order of operands are those of the operation, whose first operand may be broadcast.
+    // The operation's first operand, to which the first scale applies, may be the broadcast one.
     const int64_t x = is_reversed ? second_value : first, y = is_reversed ? first : second_value;
     switch (mode) {
       case Mode::Mul:

@@ -22,7 +22,7 @@ using CommandObserver = std::function<void(const char* name)>;
 /// minute; MobileNetV2 needs 0.4e9.
 constexpr uint64_t kMostWork = uint64_t{1} << 34;
 
-/// Whether this model computes the NPU with `macs` products per cycle: the configurations of the Ethos-U55 and U65.
+/// Whether this model supports the NPU with `macs` products per cycle: the configurations of the Ethos-U55 and U65.
 /// `npu` is 55, 65 or 85.
 bool is_modelled(uint32_t npu, uint32_t macs);
 

@@ -16,13 +16,13 @@ using runtime::Result;
 
 namespace {
 
-constexpr uint32_t kEndOfStream = 7;   // in place of a slice's divisor of zero runs
-constexpr uint32_t kNoZeroRuns = 6;    // the same
-constexpr uint32_t kUncompressed = 7;  // in place of the divisor of weights
+constexpr uint32_t kEndOfStream = 7;   // a value of the field for a slice's divisor of zero runs
+constexpr uint32_t kNoZeroRuns = 6;    // another value of this field
+constexpr uint32_t kUncompressed = 7;  // a value of the field for the divisor of weights
 constexpr uint32_t kMostDivisor = 5;
 constexpr int32_t kMostSymbol = 511;
 constexpr int kChunk = 12;                  // symbols of a chunk
-constexpr int32_t kMostQuotient = 1 << 24;  // of damaged streams: more would overflow
+constexpr int32_t kMostQuotient = 1 << 24;  // only damaged streams exceed it; more would overflow
 
 class BitReader final {
  public:

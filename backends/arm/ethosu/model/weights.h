@@ -37,7 +37,7 @@ struct WeightLayout {
 /// the decoder mlw_codec of the package ethos-u-vela.
 runtime::Result<std::vector<int16_t>> decode_weights(const uint8_t* data, size_t size, size_t count);
 
-/// The number of weights in the streams of core `core`, with those that only fill blocks.
+/// The number of weights in the streams of core `core`, including those that only pad blocks.
 size_t count_weights(const WeightLayout& layout, int32_t core);
 
 /// Puts the weights of a core into `weights`, which has [output channel, y, x, input channel] in this order. `stream`

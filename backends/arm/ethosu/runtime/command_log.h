@@ -13,8 +13,8 @@ namespace executorch {
 namespace backends {
 namespace ethosu {
 
-/// Logs an event for each command of a run. Its identifier is the number of the command, its metadata the kind. The
-/// time is that of the payload's cycles, after the start of the run; without them, the time that the driver took.
+/// Logs an event for each command of a run. Its identifier is the number of the command, its metadata the kind. Its
+/// time follows from the cycles in the payload, or is the time that the driver took if the payload has no cycles.
 class CommandLog final : private executorch_ethos_u_observer {
  public:
   /// `tracer` may be null: then there is nothing to log.

@@ -59,7 +59,7 @@ class MulModel(nn.Module):
 
 
 class CortexMTester:
-    """Quantises and lowers a model, and compares its numbers with those of the quantised model."""
+    """Quantises and lowers a model, and compares its results with those of the quantised model."""
 
     def __init__(
         self, module: nn.Module, example_inputs: Any, target_config: CortexMTargetConfig | None = None

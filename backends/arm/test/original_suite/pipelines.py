@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The original's `backends.arm.test.tester.test_pipeline` for its tests: the stages of a test, which a test may
-change before it runs them. The reference model computes the numbers of TOSA, and the runtime with the model of
-the NPU computes those of an Ethos-U55 and U65; a program for an Ethos-U85 is compiled and not run."""
+change before it runs them. The TOSA reference model computes the results of TOSA, and the runtime with the
+model of the NPU those of an Ethos-U55 and U65; a program for an Ethos-U85 is compiled and not run."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Pipeline(Generic[T]):
         self._stages.append([name, function, arguments, named])
 
     def quantized(self, quantizer: Any, config: Any) -> None:
-        """The model is quantised before the other stages, and nothing of that stays outside at the end."""
+        """Quantises the model before the other stages, and checks the calls that this adds."""
         self._quantizer = quantizer
         self._stages.insert(0, ["quantize", self.tester.quantize, (quantizer, config), {}])
         if any(isinstance(each, Tensor) and each.is_floating_point() for each in self.tester.inputs):
@@ -382,7 +382,7 @@ class OpNotSupportedPipeline(Pipeline[T]):
 
 
 class VgfPipeline:
-    """VGF has suites of this SDK; its tests are skipped."""
+    """Tests of VGF are skipped: this SDK has its own suites for VGF."""
 
     def __class_getitem__(cls, _: Any) -> type[VgfPipeline]:
         return cls

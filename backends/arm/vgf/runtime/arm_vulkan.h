@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The used parts of VK_ARM_tensors and VK_ARM_data_graph, with the layouts and numbers of Vulkan's registry.
-// The headers of most distributions lack them; as the names here are our own, any version of the headers works.
+// The headers of most distributions lack them; as the names here are not Vulkan's, any version of the headers works.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,7 @@ class Device final {
     return Owned<Handle>(device_, destroy, handle);
   }
 
-  /// Memory of the device, which it may not outlive.
+  /// Memory of the device, which must outlive it.
   class Memory final {
    public:
     explicit Memory(Device& device) : device_(device) {}
@@ -105,8 +105,8 @@ class Device final {
   runtime::Error run(VkCommandBuffer commands, VkFence fence);
   /// Whether a submission lost the device, or it is not known how one ended: nothing runs on it any more.
   bool is_lost() const { return is_lost_; }
-  /// Whether no submission may still run. After a wait that failed, waits again. What submissions use may be destroyed
-  /// only then. Thread-safe.
+  /// Whether all submissions have ended. After a wait that failed, waits again. Objects that submissions use may be
+  /// destroyed only if this is true. Thread-safe.
   bool settle();
 
  private:

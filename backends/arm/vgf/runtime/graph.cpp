@@ -36,7 +36,7 @@ arm::TensorDescription describe(const Resource& resource) {
   return description;
 }
 
-/// The bytes of a constant, aligned for every type of numbers. If they are not aligned in the file, they are copied to
+/// The bytes of a constant, aligned for every element type. If they are not aligned in the file, they are copied to
 /// `copy`.
 const void* aligned(const Constant& constant, size_t bytes, std::vector<uint64_t>& copy) {
   if (reinterpret_cast<uintptr_t>(constant.data) % sizeof(uint64_t) == 0) {
@@ -146,7 +146,7 @@ Error Graph::add_ends(const VgfFile& file) {
   for (const auto& [numbers, ends] : {std::pair(&file.inputs, &inputs_), std::pair(&file.outputs, &outputs_)}) {
     for (const uint32_t number : *numbers) {
       const Resource& resource = file.resources[number];
-      // Numbers of elements are ints in ExecuTorch.
+      // In ExecuTorch the number of elements is an int.
       ET_CHECK_OR_RETURN_ERROR(resource.bytes <= INT32_MAX, NotSupported, "VGF: resource %u has %zu bytes", number,
                                resource.bytes);
       ends->push_back({resource.scalar_type, std::vector<SizesType>(resource.shape.begin(), resource.shape.end()),

@@ -29,8 +29,8 @@ constexpr uint32_t kMaxSets = 32;
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr size_t kSpirvHeaderWords = 5;
 constexpr uint32_t kTensorDescriptor = 1000460000;  // VK_DESCRIPTOR_TYPE_TENSOR_ARM
-constexpr uint8_t kGraph = 1, kSpirv = 1;           // of the enumerations of modules and of their code
-constexpr char kConstantsMagic[] = "CONST00";       // and the zero that ends it
+constexpr uint8_t kGraph = 1, kSpirv = 1;           // the types of a module and of its code
+constexpr char kConstantsMagic[] = "CONST00";       // its terminating zero is part of the magic
 constexpr size_t kConstantsHeader = 16, kConstantRecord = 24;
 
 struct Format {

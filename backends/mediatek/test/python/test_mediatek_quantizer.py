@@ -23,7 +23,7 @@ from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 LEAST = {Precision.A16W16: 60, Precision.A16W8: 35, Precision.A16W4: 15, Precision.A8W8: 28, Precision.A8W4: 15}
-"""Decibels that a scheme with so many bits reaches for random weights."""
+"""The signal-to-noise ratio in dB that a scheme with this bit width reaches for random weights."""
 
 
 @pytest.mark.parametrize("precision", Precision)

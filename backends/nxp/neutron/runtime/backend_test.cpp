@@ -206,8 +206,8 @@ TEST_F(NeutronBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
   EXPECT_THAT(failing, testing::ElementsAre("neutronModelPrepare", "neutronRunBlocking", "neutronModelUnprepare"));
 }
 
-/// The delegate takes no memory of the heap, only that of the method and of the call: each size that is too small is an
-/// error.
+/// The delegate does not use the heap, only the memory of the method and of the call: each size that is too small is
+/// an error.
 TEST_F(NeutronBackendTest, EachSizeOfTheMemoryThatIsTooSmallIsAnError) {
   Header header;
   header.formats = {1, 1, 1};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in the runtime, whose delegate runs over the stand-in of NXP's driver: the integers of the interpreter. The
+"""Programs in the runtime give the integers of the interpreter. The delegate calls the stand-in of NXP's driver. The
 step `neutron` of scripts/test.sh builds both."""
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ struct ContextBinary {
 constexpr size_t kHeaderSize = 256;
 constexpr uint32_t kMagic = 0x5678ABCD;
 
-/// DelegateInvalidCompatibility for another magic number, InvalidProgram for numbers that do not fit, both logged.
+/// DelegateInvalidCompatibility for another magic number, InvalidProgram for sizes that do not fit, both logged.
 inline runtime::Result<ContextBinary> read_payload(runtime::Span<const uint8_t> payload) {
   constexpr char kRemedy[] = "it may be truncated, export the model again";
   ET_CHECK_OR_RETURN_ERROR(payload.size() >= kHeaderSize, InvalidProgram,

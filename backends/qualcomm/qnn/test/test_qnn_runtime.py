@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in the runtime, whose delegate runs over the stand-in of Qualcomm's libraries: the numbers of the
-interpreter. The step `qualcomm` of scripts/test.sh builds both."""
+"""Programs in the runtime give the results of the interpreter. The delegate calls the stand-in of Qualcomm's
+libraries. The step `qualcomm` of scripts/test.sh builds both."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A call of each operator of ExecuTorch's table for Exynos, and what Samsung's compiler gets for it."""
+"""A call of each operator of ExecuTorch's table for Exynos, and the calls that Samsung's compiler gets for it."""
 
 from __future__ import annotations
 

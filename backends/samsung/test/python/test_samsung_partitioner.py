@@ -108,7 +108,7 @@ def adaptors(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator(name: str, adaptors: Any, tmp_path: Path) -> None:
-    """EXY-07: each row of the table is delegated and gives eager's numbers; the test also checks the calls that
+    """EXY-07: each row of the table is delegated and gives eager's results; the test also checks the calls that
     Samsung's compiler gets."""
     case = CASES[name]
     torch.manual_seed(0)

@@ -25,7 +25,7 @@ from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 LEAST = {"convolutional": 40, "vision": 38, "decoder": 24}
-"""Decibels that 8 bits reach for random weights."""
+"""The signal-to-noise ratio in dB that 8 bits reach for random weights."""
 
 
 @pytest.mark.parametrize("is_per_channel", [True, False])

@@ -39,7 +39,7 @@ struct Features {
   bool has_fp16_storage = false;
   bool is_processor = false;  ///< a driver that computes on the CPU, such as lavapipe
   int64_t least_threads = 1;  ///< a kernel with fewer does not use the whole GPU
-  /// How often the loops of one thread repeat, all together, before the driver may end them without an error.
+  /// The total iterations of a thread's loops after which the driver may end them without an error.
   int64_t most_iterations = INT64_MAX;
   double ticks_to_ns = 0;  ///< of time stamps; 0 if the device has none
 };

@@ -210,7 +210,7 @@ Error Graph::give_memory(Tensor& tensor) {
     const VkDataType dtype = tensor.dtype;
     const Kind kind = tensor.kind;
     const size_t count = static_cast<size_t>(tensor.capacity);
-    // Several tensors may be the beginning of one constant.
+    // Several tensors may be views of the same constant from its start, so the tag has their size and dtype.
     const std::string tag = "plain/" + std::to_string(count) + name_of(dtype) + name_of(kind);
     const auto pack = [&](const uint8_t* data) {
       std::vector<uint8_t> image(count * bytes_of(kind));

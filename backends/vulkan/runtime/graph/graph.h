@@ -73,7 +73,7 @@ class Graph final {
     int value;
     std::unique_ptr<gpu::Buffer> staging;
   };
-  /// An element of an input that decides about shapes.
+  /// An element of an input on which shapes depend.
   struct HostRead {
     int value;
     int64_t index;

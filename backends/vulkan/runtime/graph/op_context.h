@@ -53,7 +53,7 @@ class OpContext final {
   void fail(const char* format, ...) ET_PRINTFLIKE(2, 3);
   /// Fails unless `condition`.
   bool check(bool condition, const char* format, ...) ET_PRINTFLIKE(3, 4);
-  /// Fails if the loops of a thread repeat more often, all together, than the driver lets them.
+  /// Fails if the loops of a thread have more iterations in total than the driver allows.
   bool check_iterations(int64_t iterations);
   void fail(runtime::Error error) { error_ = failed() ? error_ : error; }
   void fail_unless_ok(runtime::Error error) { fail(error); }
@@ -79,7 +79,7 @@ class OpContext final {
   double real(int arg, double if_null) { return is_null(arg) ? if_null : real(arg); }
   bool boolean(int arg) { return integer(arg) != 0; }
   std::string_view text(int arg);
-  /// Integers of at most 32 bits, symbolic ones too. Null is an empty list, and one number a list of one.
+  /// Integers of at most 32 bits, symbolic ones too. Null becomes an empty list, one number a list of one.
   std::vector<int64_t> integers(int arg);
   std::vector<double> reals(int arg);
   /// The tensors of a list of values; null ones are null pointers.

@@ -10,10 +10,10 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
-/// Writes number `index` of a packed constant of this kind.
+/// Writes element `index` of a packed constant of this kind.
 void put(std::vector<uint8_t>& image, Kind kind, size_t index, float value);
 
-/// Reads number `index` of a constant of the program.
+/// Reads element `index` of a constant of the program.
 float get(const uint8_t* data, VkDataType dtype, size_t index);
 
 /// Returns a tensor in the given kind, for reading. A tensor of another kind is converted to temporary memory `number`.
@@ -36,14 +36,14 @@ struct Split {
 };
 
 /**
- * Fills the GPU if there are fewer threads than it needs.
+ * Divides each sum among several threads if one thread for each sum would not fill the GPU.
  *
- * @param threads With one thread for each sum.
+ * @param threads The number of threads if each computes a whole sum.
  * @param depth Terms of a sum.
- * @param local Threads of a workgroup, with one for each sum.
+ * @param local Threads of a workgroup if each computes a whole sum.
  * @param most How many parts there may be, at most 64. Each has at least 256 / `most` terms.
- * @param repeats How often loops repeat for each term. Fails if even `most` parts repeat more often than the driver
- * lets loops of a thread.
+ * @param repeats The loop iterations of a thread for each term. Fails if a thread needs more iterations than the driver
+ * allows, even with `most` parts.
  */
 Split split_of(OpContext& context, int64_t threads, int64_t depth, uint32_t local, int32_t most = 16,
                int64_t repeats = 1);

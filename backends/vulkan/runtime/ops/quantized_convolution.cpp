@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// int8 convolutions with fixed activations, and the other operators on int8 tensors. Sums are computed with whole
+// int8 convolutions with fixed activation scales, and the other operators on int8 tensors. Sums are computed with whole
 // numbers.
 #include <algorithm>
 #include <cinttypes>

@@ -17,8 +17,8 @@ namespace {
 /// The layout of a weight in the program.
 enum class Form {
   Bytes,      ///< int8 [n, k]
-  Nibbles,    ///< [n, k / 2], the even k in the low half, 8 more than its value
-  HighFirst,  ///< likewise with the even k in the high half
+  Nibbles,    ///< [n, k / 2]: value + 8 in 4 bits, of the even k in the low half of a byte
+  HighFirst,  ///< likewise, of the even k in the high half
 };
 
 struct Linear {
@@ -35,7 +35,7 @@ int value_at(const uint8_t* data, const Linear& s, int64_t n, int64_t k) {
   return ((k % 2 == 0) == (s.form == Form::Nibbles) ? byte & 15 : byte >> 4) - 8;
 }
 
-/// The words of shaders/linear_quantized.glsl.
+/// Packs a weight into the words that shaders/linear_quantized.glsl reads.
 gpu::Buffer* pack(OpContext& c, Tensor& weight, const Linear& s) {
   const int bits = s.form == Form::Bytes ? 8 : 4;
   const std::string tag = "linear_quantized/" + std::to_string(static_cast<int>(s.form)) + "/" + std::to_string(s.n) +
@@ -171,7 +171,7 @@ void int4_groups_dynamic(OpContext& c) {
   }
 }
 
-/// (x, scale, zero, weight, sums, scales, bias): activations quantised with fixed numbers.
+/// (x, scale, zero, weight, sums, scales, bias): activations quantised with a fixed scale.
 void int8_static_activations(OpContext& c) {
   Tensor& x = c.tensor(0);
   Tensor& out = c.result();

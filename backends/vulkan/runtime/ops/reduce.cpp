@@ -12,7 +12,7 @@ namespace vulkan {
 
 namespace {
 
-/// The numbers of shaders/reduce.glsl.
+/// The values of OP in shaders/reduce.glsl.
 enum : int32_t { kSum, kMean, kMax, kMin, kArgMax, kArgMin, kVar, kAny, kAll };
 
 void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<int64_t> dims, bool keeps_dims,
@@ -46,7 +46,7 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
   const bool to_int = op == kArgMax || op == kArgMin || op == kAny || op == kAll;
   c.check((out.kind == Kind::Int) == (to_int || in.kind == Kind::Int), "a result of %s for an argument of %s",
           name_of(out.dtype), name_of(in.dtype));
-  // The loop over dimensions costs a repetition, even if it is not entered.
+  // Per element: the outer loop and the check of the inner one are one iteration each; each reduced dim adds another.
   const int64_t repeats = 2 + (reduced.size() > 1 ? static_cast<int64_t>(reduced.size()) : 0);
   const Split split = split_of(c, out.count(), length, 1, 64, repeats);
   // The threads that share a result are a workgroup.
@@ -74,7 +74,7 @@ void reduce(OpContext& c) {
             has_keep && c.boolean(2));
 }
 
-/// (self, correction, dims, keepdim) in the order of the schema: dim, correction, keepdim.
+/// (self, dims, correction, keepdim). A null correction is 1.
 void var_correction(OpContext& c) {
   reduce_to(c, kVar, c.result(), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
             c.num_args() > 3 ? c.integer(2, 1) : 1);

@@ -30,7 +30,7 @@ Operators quantized_linear_operators();
 Operators attention_operators();
 Operators quantized_convolution_operators();
 
-/// All of these.
+/// The operators of all files.
 std::vector<Operators> operator_tables();
 
 }  // namespace vulkan

@@ -39,7 +39,7 @@ void fill(OpContext& context, Tensor& out, double value);
 inline std::string kind_name(const Tensor& tensor) {
   return name_of(tensor.kind);
 }
-/// The suffix of a shader for these types; equal ones once.
+/// The suffix of a shader for these types; equal types appear once.
 std::string kinds(std::initializer_list<Kind> all);
 
 }  // namespace vulkan

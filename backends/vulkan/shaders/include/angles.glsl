@@ -6,7 +6,7 @@ uint bits_of_two_over_pi(int from) {
   const uint high = word < 0 ? 0u : kTwoOverPi[word];
   return shift == 0 ? high : (high << shift) | (kTwoOverPi[word + 1] >> (32 - shift));
 }
-// What an angle of at least 8192 is beyond a multiple of pi / 2: M. H. Payne and R. N. Hanek, Radian reduction for trigonometric
+// The remainder of an angle of at least 8192 modulo pi / 2: M. H. Payne and R. N. Hanek, Radian reduction for trigonometric
 // functions (1983). The significand is multiplied by those 96 bits of 2 / pi whose product is below 4.
 float reduce_large(uint bits, out int quadrant) {
   const uint significand_bits = (bits << 8) | 0x80000000u;
@@ -16,13 +16,13 @@ float reduce_large(uint bits, out int quadrant) {
   umulExtended(significand_bits, bits_of_two_over_pi(from + 32), high, middle);
   low = uaddCarry(low, middle, carry);
   high += carry + significand_bits * bits_of_two_over_pi(from);
-  // The two bits before the fraction are the quadrant, and one more if the fraction is above a half.
+  // The two bits before the fraction are the quadrant. It is one higher if the fraction is at least a half.
   quadrant = int(high >> 30) + int((high >> 29) & 1u);
   const int fraction = int(high << 2) >> 2;
   return (float(fraction) * 4294967296.0 + float(low)) * (1.5707963267948966 / 4611686018427387904.0);
 }
-// An angle between -pi / 4 and pi / 4, and by how many quarters of a turn x is more: W. J. Cody and W. Waite, Software manual
-// for the elementary functions (1980), with pi / 2 in three parts.
+// The remainder of x between -pi / 4 and pi / 4, and the number of quarter turns that were subtracted: W. J. Cody and W. Waite,
+// Software manual for the elementary functions (1980), with pi / 2 in three parts.
 float reduce_angle(float x, out int quadrant) {
   if (abs(x) >= 8192.0) {
     const float r = reduce_large(floatBitsToUint(x), quadrant);

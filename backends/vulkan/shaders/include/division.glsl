@@ -26,7 +26,7 @@ float rest_of(float a, float q, float b) {
   return rest;
 }
 float significand(uint bits) { return uintBitsToFloat((bits & 0x007fffffu) | 0x3f800000u); }
-// a / b. Operands and results that are no normal numbers stay as the device divides them.
+// a / b. If an operand or the result is not a normal number, the result is the device's.
 float quotient(float a, float b) {
   const uint a_bits = floatBitsToUint(a);
   const uint b_bits = floatBitsToUint(b);

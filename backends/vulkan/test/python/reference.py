@@ -162,7 +162,7 @@ class ReferenceRunner:
         return value.mem_obj_id if isinstance(value, schema.VkTensor) else schema.OWN_MEMORY
 
     def _check_view(self, operand: int, result: int) -> None:
-        """A view that has the memory of its operand has its bytes, too."""
+        """Checks that a view with the memory of its operand also has the operand's bytes."""
         if self._memory(result) != schema.OWN_MEMORY and self._memory(result) == self._memory(operand):
             before, after = (self.values[i].flatten().view(torch.uint8) for i in (operand, result))
             if not torch.equal(before, after):

@@ -135,7 +135,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
   }
   if (filter->data == nullptr || dims.size() != 4 || dims[0] != outs_of_filter.value() || dims[1] != window.height ||
       dims[2] != window.width || dims[3] != ins_of_filter.value()) {
-    return malformed("its filter must be constant, of the shape that its channels and its window say");
+    return malformed("its filter must be constant, of the shape that its channels and its window imply");
   }
   if (filter->datatype == xnn_datatype_fp16) {
     // XNNPACK expects float32 filters in float16 models and does not check the type.
@@ -182,7 +182,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
       return std::nullopt;
     }
     if (image[0] > 0 && image[1] * image[2] == 0) {
-      return std::nullopt;  // as PyTorch, which convolves no image without pixels, although padding has some
+      return std::nullopt;  // like PyTorch, which rejects images without pixels even if padding adds some
     }
     return transposed ? upsampled_shape(image, window, adjust_height, adjust_width, channels)
                       : window_shape(image, window, channels);

@@ -10,7 +10,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// The configurations are variables of XNNPACK's, initialised by the first call; operators read them when created.
+/// `configs` are global variables of XNNPACK, which xnn_init_..._config() has initialised; new operators read them.
 void replace(const xnn_dwconv_config* configs, size_t count, const DepthwiseKernel& kernel) {
   for (size_t i = 0; configs != nullptr && i < count; ++i) {
     auto& config = const_cast<xnn_dwconv_config&>(configs[i]);

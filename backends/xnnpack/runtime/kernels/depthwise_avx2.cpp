@@ -20,8 +20,8 @@ struct Avx2 {
   using Element = float;
   using Vector = __m256;
   static constexpr size_t kWidth = 8;
-  /// Two vectors are a cache line, which makes up for loading weights again for each pixel: registers hold the weights
-  /// of one vector only.
+  /// Registers hold the weights of one vector only, so with two vectors, weights are loaded again for each pixel.
+  /// Two are faster all the same, because they are a whole cache line.
   static constexpr size_t kVectors = 2;
   static constexpr bool kUnrolls = false;
 

@@ -33,7 +33,7 @@ struct Neon {
   struct Part {
     explicit Part(size_t count) : count(count) {}
     Vector load(const float* from) const { return vld1q_f32(from); }  // past the end, as XNNPACK's kernels do
-    void store(float* to, Vector value) const {                       // no call, for which registers would be saved
+    void store(float* to, Vector value) const {  // no function call, around which the compiler would save registers
       float32x2_t rest = vget_low_f32(value);
       if (count & 2) {
         vst1_f32(to, rest);

@@ -153,7 +153,7 @@ void log_kernel(size_t batch, const void* in, void* out, const Uparams* params) 
   }
 }
 
-/// The configurations are variables of XNNPACK's, initialised by the first call; operators read them when created.
+/// `config` is a global variable of XNNPACK, which xnn_init_..._config() has initialised; new operators read it.
 xnn_vunary_ukernel_fn replace(const xnn_unary_elementwise_config* config, xnn_vunary_ukernel_fn kernel) {
   return config == nullptr ? nullptr
                            : std::exchange(const_cast<xnn_unary_elementwise_config*>(config)->ukernel, kernel);

@@ -148,7 +148,7 @@ void resize_halves_kernel(size_t pixels, size_t channel_bytes, const void** in, 
   HWY_DYNAMIC_DISPATCH(resize_halves)(pixels, channel_bytes, in, offset, weights, out, out_increment);
 }
 
-// The configurations are variables of XNNPACK's, initialised by the first call; operators read them when created.
+// Configurations are XNNPACK's global variables. xnn_init_..._config() has initialised them; new operators read them.
 
 void replace(const xnn_maxpool_config* config, xnn_maxpool_ukernel_fn kernel) {
   if (config != nullptr) {

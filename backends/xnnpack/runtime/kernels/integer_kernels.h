@@ -80,7 +80,7 @@ class IntegerKernels final {
 };
 
 /// XNNPACK's configuration of int8 GEMMs, which its operators read when they are created; null if its kernel is not
-/// `known` with `rows` rows. It is a global variable of XNNPACK, initialised by the first call.
+/// `known` with `rows` rows. It is a global variable of XNNPACK, which the first xnn_init_...() initialises.
 inline xnn_gemm_config* find_integer_config(xnn_qs8_qc8w_gemm_minmax_ukernel_fn known, size_t rows) {
   auto* config = const_cast<xnn_gemm_config*>(xnn_init_qs8_qc8w_gemm_config());
   return config != nullptr && config->mr == rows &&

@@ -214,8 +214,8 @@ struct Tiles {
   /// Replaces XNNPACK's kernel if it is `known` with `rows` rows, so that packed weights stay the same. Operators
   /// choose a kernel by the number of rows, because XNNPACK is built with XNNPACK_ENABLE_GEMM_M_SPECIALIZATION.
   static void take_place_of(xnn_f32_gemm_minmax_ukernel_fn known, size_t rows) {
-    // The configuration is a global variable of XNNPACK, initialised by the first call; operators read it when they are
-    // created.
+    // The configuration is a global variable of XNNPACK. The first xnn_init_f32_gemm_config() initialises it, and
+    // operators read it when they are created.
     auto* config = const_cast<xnn_gemm_config*>(xnn_init_f32_gemm_config());
     if (config != nullptr && config->mr == rows &&
         config->minmax.gemm[rows - 1].function[XNN_UARCH_DEFAULT] == reinterpret_cast<xnn_gemm_ukernel_fn>(known)) {

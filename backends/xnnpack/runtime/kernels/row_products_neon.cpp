@@ -36,8 +36,8 @@ EXECUTORCH_INLINE const float* load_row(const float* from, float32x4_t& low, flo
   return from;
 }
 
-/// The product of a row by kPanels panels. Its sum over k is in kParts parts, by the remainder of k: the second half of
-/// them is added to the first before the last k, of which there are fewer than four.
+/// Multiplies a row by kPanels panels. Product k goes to part k % kParts, and the parts are added up at the end. Four
+/// parts are reduced to two before the last k, of which there are fewer than four.
 template <size_t kPanels, size_t kParts>
 struct RowTile {
   float32x4_t sums[kParts][kPanels][kVectors];
@@ -213,8 +213,8 @@ std::vector<RowProduct> row_products() {
 }
 
 void use_row_products() {
-  // The configuration is a global variable of XNNPACK, initialised by the first call; operators read it when they are
-  // created.
+  // The configuration is a global variable of XNNPACK. The first xnn_init_f32_gemm_config() initialises it, and
+  // operators read it when they are created.
   auto* config = const_cast<xnn_gemm_config*>(xnn_init_f32_gemm_config());
   if (config == nullptr || config->nr != kColumns) {
     return;

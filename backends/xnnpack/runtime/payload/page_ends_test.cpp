@@ -61,7 +61,7 @@ TEST(PageEnds, InputsAreCopiedAtOnceAndResultsInTheEnd) {
 }
 
 #ifndef _WIN32
-/// Numbers that end where a page does; the next page is not mapped.
+/// Floats that end where a page ends; the next page cannot be accessed.
 class AtPageEnd final {
  public:
   explicit AtPageEnd(size_t count) : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {

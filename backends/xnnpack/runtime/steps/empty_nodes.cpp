@@ -62,10 +62,10 @@ size_t bytes_of(const Shape& shape, size_t from, size_t element_size) {
   return element_count(Shape(shape.begin() + static_cast<ptrdiff_t>(from), shape.end())) * element_size;
 }
 
-/// A node whose inputs, or some of them, are empty: its result is one element, or one pixel, again and again.
+/// A node with empty inputs, whose result repeats one element or one pixel.
 class FillStep final : public Step {
  public:
-  /// @param pattern The bytes of `elements` elements, which divide the result.
+  /// @param pattern The bytes of `elements` elements. The result has a multiple of this number of elements.
   FillStep(Shape out, std::vector<uint8_t> pattern, size_t elements)
       : out_(std::move(out)), pattern_(std::move(pattern)), elements_(elements) {}
 
@@ -210,7 +210,7 @@ std::unique_ptr<Step> step_for(const xnn_operator_data& node, const xnn_value* v
 
 }  // namespace
 
-/// A node as it was.
+/// A node before it was replaced.
 struct EmptyNodes::Kept {
   size_t node;
   xnn_operator_data data;
@@ -242,7 +242,7 @@ Error EmptyNodes::replace(const std::vector<ShapeRule>& rules, const std::vector
       continue;
     }
     for (size_t j = 0; j < data.num_outputs; ++j) {
-      if (!is_known[data.outputs[j]]) {  // XNNPACK's own, between the nodes into which it divides one
+      if (!is_known[data.outputs[j]]) {  // XNNPACK added it when it divided a node
         runtime_->values[data.outputs[j]].shape.dim[0] = 0;
       }
     }

@@ -40,7 +40,7 @@ class EmptyNodes final {
  private:
   struct Kept;
 
-  /// Keeps a node, and leaves it without operators.
+  /// Saves a node for the destructor, and removes its operators.
   xnn_operator_data& keep(size_t node);
   /// Makes a node compute its result if some of its operands are empty.
   runtime::Error compute(size_t node);

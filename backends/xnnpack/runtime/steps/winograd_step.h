@@ -14,7 +14,7 @@ namespace xnnpack {
 /// A 3x3 convolution by Winograd's algorithm, see winograd_tiles.h. Inputs: the image, the filter, and the bias if
 /// there is one.
 ///
-/// Transformed filters have 1.8 to 4 times as many numbers as the filters. They are kept where loading them is expected
+/// Transformed filters have 1.8 to 4 times as many values as the filters. They are kept where loading them is expected
 /// to take less time than transforming filters in each run, for some output channels at a time.
 class WinogradStep final : public Step {
  public:

@@ -48,11 +48,11 @@ bool has_true_digest(const OriginalWeights& weights) {
   if (!weights.digest || sha256(weights.data, weights.size) == *weights.digest) {
     return true;
   }
-  ET_LOG(
-      Info,
-      "XNNPACK: weights of %zu bytes have the name of others, a SHA-256 that is not theirs; they are not kept in the "
-      "file of packed weights",
-      weights.size);
+  ET_LOG(Info,
+         "XNNPACK: weights of %zu bytes are named by a SHA-256 "
+         "that is not theirs; they are not added to the file "
+         "of packed weights",
+         weights.size);
   return false;
 }
 

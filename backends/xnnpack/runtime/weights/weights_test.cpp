@@ -33,7 +33,7 @@ OriginalWeights original(const float (&data)[4], Shape shape = {2, 2}) {
 }
 
 /// Returns the weights `data` with the digest of `named`, as in a program with false digests. OriginalWeights::start
-/// has `start` numbers of `data`.
+/// has the first `start` values of `data`.
 OriginalWeights claimed(const float (&data)[4], const float (&named)[4], size_t start = 4) {
   OriginalWeights weights = original(data);
   weights.digest = sha256(named, sizeof(named));

@@ -266,7 +266,7 @@ class Player {
         }
       }
     }
-    std::fprintf(stderr, "%zu bytes were found under a key under which they were not written\n", size);
+    std::fprintf(stderr, "%zu bytes were found under a key with which they were not written\n", size);
     std::abort();
   }
 

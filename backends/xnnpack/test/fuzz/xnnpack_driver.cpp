@@ -97,7 +97,7 @@ bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<
     }
     most = std::max(most, count.value());
   }
-  // A node reads its window at each position, so that its size counts although no value has it.
+  // A node reads its window at each position, so the window's size counts, too, although no value has that size.
   for (const auto* node : *payload.graph().xnodes()) {
     CheckedSize window = 1;
     if (const auto* pool = node->xnode_union_as_XNNAvgPooling2d()) {

@@ -22,8 +22,8 @@ namespace fuzz {
 Outcome run_xnnpack_payload(const uint8_t* data, size_t size);
 
 /// Uses `data` as decisions: what a file of packed weights contains, with valid hashes (an attacker can compute them)
-/// or not, and which weights are then looked up and added. Aborts if bytes are found under a key under which they were
-/// never written.
+/// or not, and which weights are then looked up and added. Aborts if a lookup finds bytes that were never written with
+/// its key.
 Outcome run_packed_weights(const uint8_t* data, size_t size);
 
 /// The outputs of a delegate for fixed inputs, with its packed weights in `store`, which may be null. Aborts if the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which values of a program are known when it is compiled. They are found once for each call, and again when the graph
-has changed."""
+"""Finding the values of a program that are known when it is compiled: once for each call, and again when the graph has
+changed."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 
 
 class Model(nn.Module):
-    """A function, with constants for it to read."""
+    """A function and the layers and constants that it may use."""
 
     def __init__(self, function: Function) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ def test_a_convolution_over_no_pixels() -> None:
 
 
 class Keys(nn.Module):
-    """Attention of some heads over keys of another model."""
+    """Attention whose keys are an input of any length."""
 
     def forward(self, q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return F.scaled_dot_product_attention(q, k, k * 2, attn_mask=mask) + 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products and sums with constants behind a convolution, such as a frozen batch norm, become part of its weights."""
+"""Multiplications and additions of constants after a convolution, such as a frozen batch norm, become part of its
+weights."""
 
 from __future__ import annotations
 

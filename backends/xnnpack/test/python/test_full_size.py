@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The transformers of docs/benchmarks.md at their full size have at most three delegates, and only views outside.
-test_transformers.py has small ones, but which constants are folded depends on sizes."""
+"""The transformers of docs/benchmarks.md at their full size have at most three delegates, and only views stay outside
+them. test_transformers.py has small ones, but sizes decide which constants are folded."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ MODELS = {
 }
 TOLERANCE = 1e-4
 LEAST_DECIBELS = 40.0
-"""Signal to noise of int8 relative to the quantised model in eager mode: steps of single activations differ where a
-rounding differs."""
+"""The signal-to-noise ratio of int8 in dB, relative to the quantised model in eager mode. Single activations differ by
+a step where a rounding differs."""
 
 
 def _quantized(model: nn.Module, inputs: tuple[Tensor, ...]) -> nn.Module:

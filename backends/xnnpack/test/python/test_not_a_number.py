@@ -35,7 +35,7 @@ class Call(nn.Module):
 
 
 def special_rows(count: int) -> torch.Tensor:
-    """Rows of `count` numbers: a special number among usual ones, one among masked ones, and special ones only."""
+    """Rows of `count` values: one special value among ordinary ones, one among masked ones, and only special ones."""
     usual, masked = torch.linspace(-1, 1, count).sin(), torch.full((count,), -math.inf)
     rows = [usual]
     for number in SPECIAL:
@@ -153,7 +153,7 @@ def test_layer(name: str, dtype: torch.dtype) -> None:
 
 
 def special_images(channels: int, height: int, width: int) -> torch.Tensor:
-    """Images with a special number in a channel of each pixel."""
+    """Images with a special value in a channel of each pixel."""
     size = channels * height * width
     images = torch.linspace(-9, 9, size).sin().repeat(len(SPECIAL) * height * width, 1)
     for i, image in enumerate(images):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What other readers of payloads rely on: ids that are positions, and, with `compat`, no constants that the original's
-runtime frees before they are read."""
+"""Properties that other readers of payloads rely on: ids are positions, and, with `compat`, there are no constants that
+the original's runtime would free before they are read."""
 
 from __future__ import annotations
 

@@ -213,7 +213,8 @@ def test_windows_that_are_larger_than_the_image() -> None:
 
 @pytest.mark.parametrize("window", [5, 7])
 def test_wide_depthwise_convolutions_compute_in_floats(window: int) -> None:
-    """XNN-09: XNNPACK has int8 kernels of up to 25 elements; without one, it would take several times as long."""
+    """XNN-09: XNNPACK has int8 kernels for windows of up to 25 elements; larger windows would take several times as
+    long."""
     torch.manual_seed(0)
     middle = nn.Conv2d(19, 19, window, padding=window // 2, groups=19)
     model = nn.Sequential(nn.Conv2d(4, 19, 1), middle, nn.Conv2d(19, 4, 1))
@@ -339,7 +340,7 @@ def test_chains_are_shared_or_not() -> None:
     quantized = convert_pt2e(prepared, fold_quantize=False)
     expected, chains = quantized(*ROWS), _chains(quantized)
     DuplicateDynamicQuantChainPass()(quantized)
-    assert chains < _chains(quantized) == 4  # three projections of one input, and the one behind them
+    assert chains < _chains(quantized) == 4  # three projections of one input, and the projection after them
     torch.testing.assert_close(quantized(*ROWS), expected)
     (graph,) = graphs(lower(quantized, ROWS))
     assert kinds(graph).count("Convert") == 2 and kinds(graph).count("FullyConnected") == 4

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised embedding tables remain quantised. Outputs are compared with the quantised model in eager mode, sizes with
-the bits of a table."""
+"""Quantised embedding tables remain quantised. Outputs are compared with those of the quantised model in eager mode,
+and program sizes with the number of bits in a table."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_tables_of_torchao_stay_quantised(bits: torch.dtype, granularity: Any) -
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("mapping", MappingType.__members__)
 def test_tables_of_half_precision_stay_quantised(mapping: str, dtype: torch.dtype) -> None:
-    """Every row has exactly the numbers of torchao, whose products are rounded to the dtype of the table."""
+    """Every row has exactly the values of torchao, which rounds products to the dtype of the table."""
     torch.manual_seed(0)
     for bits, granularity in ((torch.int2, PerGroup(32)), (torch.int4, PerAxis(0)), (torch.int8, PerGroup(32))):
         model = nn.Sequential(nn.Embedding(ROWS, WIDTH)).to(dtype)
@@ -147,7 +147,7 @@ def test_tables_of_pt2e_stay_quantised(dtype: torch.dtype) -> None:
 
 
 def test_operators_of_the_original_are_lowered_as_they_are() -> None:
-    """A model may call `embedding_4bit.dtype` itself. Its byte 0x9A is the numbers 1 and 2, each stored plus 8."""
+    """A model may call `embedding_4bit.dtype` itself. The byte 0x9A holds the values 1 and 2, stored as 9 and 10."""
     import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the operators)
 
     class Direct(nn.Module):

@@ -245,7 +245,7 @@ class OnlySums(Quantizer):
 
 
 def test_annotations_of_a_quantizer_of_ones_own_are_kept() -> None:
-    """QNT-02: only the sum is in integers, in the steps that the annotation says; the program computes the same."""
+    """QNT-02: only the sum is in integers, with the annotation's scale; the program gives the same results."""
 
     class Sum(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -76,7 +76,7 @@ def test_each_number_of_rows(name: str, inputs: int, threads: Callable[[int], No
     torch.manual_seed(0)
     scheme, tolerance = SCHEMES[name]
     x = torch.randn(MOST_ROWS, inputs)
-    if name != "int8":  # which has one range for all
+    if name != "int8":  # int8 has one range for all rows
         x = x * torch.logspace(0, 2, MOST_ROWS)[torch.randperm(MOST_ROWS)][:, None]
     model = scheme(nn.Sequential(nn.Linear(inputs, 51)).eval(), x)
     x = x.half() if name == "f16" else x

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Convolutions of images with few channels, for which the delegate has a step.
 
-Tolerance: as test_winograd.py on floats; on int8 one step of the output, see test_int8_models.py.
+Tolerance: for floats as in test_winograd.py; for int8 one step of the output, see test_int8_models.py.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""State that one method changes and another one, which is delegated, only reads."""
+"""State that one method changes and another method, which is delegated, only reads."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_delegated_method_reads_what_another_method_wrote() -> None:
 
 
 def test_what_no_other_method_changes_stays_a_constant() -> None:
-    """A buffer of the same name in a method of another module is another buffer."""
+    """Buffers with the same name in methods of different modules are not shared."""
     other = Method(lambda state, x: state.mul_(x).clone())
     other.state = torch.ones(2)
     models = {"read": Method(READS["weight_of_linear"]), "change": other}

@@ -109,7 +109,7 @@ TABLE = torch.linspace(-1, 1, 5 * 4).reshape(5, 4)
 TYPES = torch.ones(1, 64, dtype=torch.long)
 WIDE = torch.linspace(-1, 1, 2 * 384).reshape(2, 384)
 
-torch.manual_seed(0)  # of the weights of these, which tests in other files take as they are
+torch.manual_seed(0)  # seeds the weights of these cases; other files' tests use the same
 PATTERNS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "layer norm": (nn.LayerNorm(12), (ROWS,)),
     "layer norm of two dimensions, without weights": (nn.LayerNorm((5, 12), elementwise_affine=False), (ROWS,)),
@@ -274,7 +274,7 @@ def test_an_index_outside_of_the_table_is_an_error() -> None:
 
 
 def test_constant_indices_that_differ_stay_outside() -> None:
-    """The format has integers as arguments only."""
+    """In the payload format, only arguments may be integers."""
     types = torch.arange(64) % 2
     model = Call(lambda x, t: x + F.embedding(types, t))
     inputs = (torch.ones(1, 64, 384), WIDE)

@@ -42,7 +42,7 @@ class Head(nn.Module):
 
 
 def test_programs_with_the_same_weights_compute_the_same() -> None:
-    """Loads the same program twice, another one with some of its weights, and one with the same numbers in another
+    """Loads the same program twice, another one with some of its weights, and one with the same values in another
     packing."""
     torch.manual_seed(0)
     body = nn.Sequential(nn.Conv2d(4, 4, 3, groups=4), nn.Conv2d(4, 6, 3, padding=1), nn.ReLU())
@@ -58,8 +58,8 @@ def test_programs_with_the_same_weights_compute_the_same() -> None:
 
 
 def test_the_receipt_says_that_quantised_weights_become_floats() -> None:
-    """If only weights are quantised, 128 x 256 and 256 x 128 bytes become four times as many. If activations are
-    quantised, too, and in static int8, weights stay integers."""
+    """If only weights are quantised, they are stored as floats, which take four times as many bytes. If activations
+    are quantised, too, and in static int8, weights stay integers."""
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
     from torchao.quantization.granularity import PerGroup
 

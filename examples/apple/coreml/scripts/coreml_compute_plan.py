@@ -23,7 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Say which processors Core ML chooses for the operations of a model.")
     parser.add_argument("-m", "--model_path", required=True, type=Path, help="a .pte, .mlpackage or .mlmodelc")
     parser.add_argument(
-        "--compute_units", default="cpu_and_ne", choices=sorted(COMPUTE_UNITS), help="what may be chosen"
+        "--compute_units", default="cpu_and_ne", choices=sorted(COMPUTE_UNITS), help="processors to choose from"
     )
     parser.add_argument("--show_non_ane", action="store_true", help="list the operations outside of the Neural Engine")
     arguments = parser.parse_args()

@@ -110,8 +110,12 @@ def main() -> None:
     toggle = argparse.BooleanOptionalAction
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
     parser.add_argument("--use_fp16", default=True, action=toggle, help="compute float32 operators in float16")
-    parser.add_argument("--use_partitioner", default=True, action=toggle, help="leave what MPS lacks on the CPU")
-    parser.add_argument("--bench_pytorch", default=False, action=toggle, help="measure both on a Mac")
+    parser.add_argument(
+        "--use_partitioner", default=True, action=toggle, help="leave operators that MPS lacks on the CPU"
+    )
+    parser.add_argument(
+        "--bench_pytorch", default=False, action=toggle, help="measure PyTorch and the program on a Mac"
+    )
     parser.add_argument("-b", "--bundled", action="store_true", help="write a bundled program with a test case")
     parser.add_argument("-c", "--check_correctness", action="store_true", help="compare the program with PyTorch")
     parser.add_argument("--generate_etrecord", action="store_true", help="write etrecord.bin for the Inspector")

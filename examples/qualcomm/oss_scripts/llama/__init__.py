@@ -50,11 +50,11 @@ _UNSUPPORTED = (
 
 @dataclass(init=False, frozen=True)
 class LLMModelConfig:
-    """How a decoder is exported. `refuse_unsupported` checks that unsupported attributes have their only value.
+    """How a decoder is exported. `refuse_unsupported` checks that attributes with one supported value have it.
 
     Attributes:
-        transform_weight: Whether the checkpoint's rotations pair neighbours, as Meta's do. Otherwise they pair the
-            halves of each head, and the weights are taken as they are.
+        transform_weight: Whether the checkpoint's rotations pair adjacent elements, as Meta's do. Otherwise they pair
+            elements of the two halves of each head, and the weights are used unchanged.
         num_sharding: The parts of the program.
         seq_mse_candidates: How many ranges are tried for each channel of a weight; with 0, all have the largest one.
         quant_recipe: The scheme and the annotations.
@@ -82,7 +82,7 @@ class LLMModelConfig:
 
 
 def register_llm_model(name: str) -> Callable[[type[LLMModelConfig]], type[LLMModelConfig]]:
-    """Makes a configuration one that `--decoder_model` names. Raises ValueError if the name is taken."""
+    """Registers a configuration under a name for `--decoder_model`. Raises ValueError if the name is taken."""
 
     def register(kind: type[LLMModelConfig]) -> type[LLMModelConfig]:
         key = name.lower()

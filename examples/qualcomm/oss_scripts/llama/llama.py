@@ -54,10 +54,10 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--params", type=Path, help="the hyperparameters, as JSON")
     found.add_argument("--tokenizer_model", type=Path, help="the tokenizer's file")
     found.add_argument("--decoder_model", required=True, choices=sorted(SUPPORTED_LLM_MODELS))
-    found.add_argument("--model_mode", default="kv", choices=["kv"], help="kv: one token a call")
-    found.add_argument("--max_seq_len", type=int, default=512, help="the tokens of a context")
-    found.add_argument("--prompt", action="append", default=[], help="calibrates; may be given several times")
-    found.add_argument("--tasks", nargs="+", help="data sets of lm-eval, which this script does not read: it says so")
+    found.add_argument("--model_mode", default="kv", choices=["kv"], help="kv: one token per call")
+    found.add_argument("--max_seq_len", type=int, default=512, help="the number of tokens in a context")
+    found.add_argument("--prompt", action="append", default=[], help="text for calibration; may be given several times")
+    found.add_argument("--tasks", nargs="+", help="data sets of lm-eval; this script prints that it does not read them")
     found.add_argument("--limit", type=int, help="how many examples of each task")
     return found
 
@@ -94,7 +94,9 @@ def quantized(model: LlamaModel, config: LLMModelConfig, prompts: list[list[int]
     calls: list[tuple[Tensor, ...]] = []
 
     def step(*given: Tensor) -> Any:
-        if config.seq_mse_candidates:  # the inputs of each token have all caches, which for long prompts is much memory
+        if (
+            config.seq_mse_candidates
+        ):  # the inputs of each token include all caches, which take much memory for long prompts
             calls.append(given)
         return prepared(*given)
 

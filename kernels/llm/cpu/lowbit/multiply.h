@@ -55,8 +55,8 @@ int64_t quantized_bytes(const PackedWeights& weights, int64_t rows);
 QuantizedRows place_rows(const PackedWeights& weights, int64_t rows, void* memory);
 
 /// Quantises the blocks [begin, end) of rows of `weights.columns` floats, in the scheme of the weights:
-/// - a scale a group: x ~ scale * q with scale = max |x| / 127, as in ggml's Q8_0, but in float32;
-/// - a scale and a zero point a row: x ~ scale * (q - zero point), torchao's INT8_ASYM_PER_TOKEN.
+/// - a scale for each group: x ~ scale * q with scale = max |x| / 127, as in ggml's Q8_0, but in float32;
+/// - a scale and a zero point for each row: x ~ scale * (q - zero point), torchao's INT8_ASYM_PER_TOKEN.
 /// The scale of a group, or row, that contains NaN or infinity is NaN, so that its results are NaN.
 void quantize_blocks(const PackedWeights& weights, const float* x, int64_t begin, int64_t end,
                      const QuantizedRows& rows);

@@ -123,7 +123,7 @@ HWY_NOINLINE void multiply_blocks(const PackedWeights& w, const QuantizedRows& r
   GroupsOfTile from(w, tile);
   Panel panel;
   panel.first = 0;
-  do {  // without columns, once
+  do {  // runs once if there are no columns
     unpack_panel(w, flipped_bits(w), from, panel);
     Layout::prepare(panel.weights, panel.groups * w.group);
     for (int64_t block = 0; block < rows.blocks(); ++block) {

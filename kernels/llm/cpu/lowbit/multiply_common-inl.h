@@ -26,7 +26,7 @@ static_assert(kVectorsOfTile == 4, "of NEON");
 template <int kBits, int kBlockAt = 0>
 HWY_INLINE void add_common_columns(const uint8_t* weights, const Fours (&activations)[2],
                                    Vec32 (&sums)[kVectorsOfTile]) {
-  constexpr int kFours = 8 / kBits, kFour = kBlockAt * kFours;  // the fours of a block, and the first of this block
+  constexpr int kFours = 8 / kBits, kFour = kBlockAt * kFours;  // a block has kFours groups of four columns
   if constexpr (kFour < kCommonColumns / 4) {
     VecByte block[kVectorsOfTile];
     ET_LLM_UNROLL

@@ -46,7 +46,7 @@ constexpr int64_t kMaxGroup = 256;
 
 enum PackedFlags : uint8_t {
   kMinima = 1,
-  kRowActivations = 2,  ///< int8 activations have a scale and a zero point a row; otherwise a scale a group
+  kRowActivations = 2,  ///< int8 activations have a scale and a zero point per row; otherwise a scale per group
   kWideScales = 4,
   kBlockFactors = 8,  ///< not with kWideScales
   kSignedBytes = 16,  ///< only of 8 bits; Arm's dot products take them as they are

@@ -10,8 +10,8 @@
 namespace torch::executor::native {
 
 /// Calls body(first, last, at) for each column of the `count` windows from number `o` on. The column is not padding for
-/// windows `o` + [first, last); for the first of them it is at `at` in the input, and axis.stride further for each
-/// next.
+/// windows `o` + [first, last). Its position in the input is `at` for the first of these windows, and axis.stride more
+/// for each next one.
 template <typename Body>
 void for_each_column(const PoolAxis& axis, int64_t o, int64_t count, const Body& body) {
   // Skip columns that are padding for all windows: a kernel may be much larger than the input.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operators on complex numbers. Few programs use them, so all operators share one loop, which calls a
-// function for each element; that computes in double whatever the dtype.
+// function for each element. These functions compute in double, whatever the dtype.
 #pragma once
 
 #include "kernels/portable/cpu/pattern/complex_number.h"

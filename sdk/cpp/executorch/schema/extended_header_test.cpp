@@ -13,7 +13,7 @@ using executorch::runtime::ExtendedHeader;
 
 namespace {
 
-// The header of the documents' example: 0x2f0 bytes of program, segments at 0x1000, 0x20 bytes of them.
+// The header of the documents' example: 0x2f0 bytes of program, and 0x20 bytes of segments at 0x1000.
 std::array<uint8_t, ExtendedHeader::kNumHeadBytes> example() {
   return {0x38, 0, 0, 0, 'E', 'T',  '1', '2', 'e', 'h', '0', '0', 0x20, 0, 0, 0, 0xf0, 0x02, 0, 0,
           0,    0, 0, 0, 0,   0x10, 0,   0,   0,   0,   0,   0,   0x20, 0, 0, 0, 0,    0,    0, 0};

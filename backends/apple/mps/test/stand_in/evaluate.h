@@ -49,7 +49,7 @@ Array scatter(const Array& x, const Array& updates, const Array& index, long axi
 Array scatter_along(const Array& x, const Array& updates, const Array& index, long axis);
 Array dequantize(const Array& x, const Array& scales);
 
-/// The numbers are those of the two dimensions, y first; paddings are left, right, top, bottom.
+/// Each list has a value for y, then one for x; paddings are left, right, top, bottom.
 struct Window {
   Sizes kernel, strides, dilations, paddings;
   long groups = 1;

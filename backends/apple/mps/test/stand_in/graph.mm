@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPSGraph on the CPU, for GNUstep, without ARC. Every operation is computed with zeros when a graph is built, so that
 // operands that do not fit raise an exception there, as in MPSGraph. The file MPS_STAND_IN_LOG gets a line for each
-// operation: its name, its numbers, and the shape of its result. With MPS_STAND_IN_FAILS, compiling raises.
+// operation: its name, its parameters, and the shape of its result. With MPS_STAND_IN_FAILS, compiling raises.
 #include <cstdio>
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Helpers that quantise and lower models and compute them."""
+"""Helpers that quantise, lower and run models."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ class Case:
     Attributes:
         model: Creates the module.
         shapes: The shapes of its inputs.
-        is_exact: Whether LiteRT computes the integers of the interpreter; otherwise they may differ by a step.
-        is_compared: Whether the result is compared with LiteRT's, whose reference kernel for int8 sums differs.
+        is_exact: Whether LiteRT computes the same integers as the interpreter; otherwise they may differ by a step.
+        is_compared: Whether the result is compared with LiteRT's. False for sums, which LiteRT's reference kernel for
+            int8 computes differently.
 
     """
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each operator of the tables is quantised and delegated. The interpreter is within a step of the quantised model in
-PyTorch. LiteRT computes the model that NXP's converter gets, and has the interpreter's integers."""
+"""Each operator of the tables is quantised and delegated. The interpreter's results are within a step of those of the
+quantised model in PyTorch. LiteRT computes the model that NXP's converter gets, with the interpreter's integers or
+within a step of them."""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ def test_an_operator_is_delegated(name: str, lowered: Any) -> None:
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.is_compared])
 def test_litert_has_the_integers_of_the_interpreter(name: str, lowered: Any) -> None:
-    """NXP-08: LiteRT computes the model that NXP's converter gets, and rounds each factor twice."""
+    """NXP-08: LiteRT, which rounds each factor twice, computes the model that NXP's converter gets."""
     case = lowered(name)
     inputs = case.integers()
     (expected,) = interpreter_of(case.graph).run("forward", inputs)

@@ -54,7 +54,7 @@ def _attention() -> tuple[nn.Module, tuple[Tensor, ...]]:
 
 
 def _dtypes(graph: Any, target: Any) -> list[list[torch.dtype]]:
-    """The dtypes that the operands of each call with one scale are dequantised from."""
+    """For each call, the dtypes of its operands with one scale before they are dequantised."""
     calls = [node for node in graph.graph.nodes if node.target == target]
     return [
         [source.args[5] for source in call.all_input_nodes if "dequantize_per_tensor" in str(source.target)]

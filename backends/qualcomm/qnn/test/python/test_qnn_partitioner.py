@@ -53,7 +53,7 @@ def reasons(function: Any, *inputs: torch.Tensor) -> set[str]:
 
 @pytest.mark.parametrize("name", ["convolutional", "vision", "decoder"])
 def test_a_model_is_one_partition(name: str, tmp_path: Path) -> None:
-    """QNN-10: the whole model is one delegate, whose numbers are eager's."""
+    """QNN-10: the whole model is one delegate, whose results equal eager's."""
     model, inputs = model_of(name)
     manager = lower(model, inputs)
     assert len(list(get_delegates(graph_of(manager)))) == 1 and not get_non_lowered_nodes(graph_of(manager))
@@ -62,7 +62,7 @@ def test_a_model_is_one_partition(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator(name: str, tmp_path: Path) -> None:
-    """QNN-11: each operator is delegated, with the numbers of eager."""
+    """QNN-11: each operator is delegated, with the results of eager."""
     torch.manual_seed(0)
     model, inputs = CASES[name].model().eval(), CASES[name].inputs
     manager = lower(model, inputs)

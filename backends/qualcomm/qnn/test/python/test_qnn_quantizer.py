@@ -45,7 +45,7 @@ LEAST = {
     QuantDtype.use_fp16a8w: {"convolutional": 50, "vision": 44, "decoder": 44},
     QuantDtype.use_16a2w: {"convolutional": 9, "vision": 7, "decoder": 5},
 }
-"""Decibels that the schemes reach for random weights."""
+"""The signal-to-noise ratios in dB that the schemes reach for random weights."""
 
 
 @pytest.mark.parametrize("scheme", LEAST, ids=lambda scheme: scheme.name)

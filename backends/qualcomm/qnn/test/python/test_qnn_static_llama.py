@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Llama with fixed shapes (examples/qualcomm/oss_scripts/llama): its numbers, and the program of the script."""
+"""Llama with fixed shapes (examples/qualcomm/oss_scripts/llama): its logits, and the program that the script writes."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_attributes_that_are_not_supported_are_refused(name: str) -> None:
 
 
 def test_checkpoints_whose_rotations_pair_halves() -> None:
-    """LQ-04: without `transform_weight`, weights are taken as they are; other shapes are a ValueError."""
+    """LQ-04: without `transform_weight`, weights are used unchanged; other shapes are a ValueError."""
     model, expected = _static()
     args, weights, _ = _checkpoint()
     sorted_weights = {

@@ -37,7 +37,7 @@ def main(directory: Path) -> None:
         quantizer.setup_quant_params(Precision.A8W8)
         try:
             prepared = prepare_pt2e(torch.export.load(file).module(), quantizer)
-        except RecursionError as error:  # scales that are shared in a circle
+        except RecursionError as error:  # the original's quantizer fails if scales are shared in a cycle
             torch.save(str(error), file.with_suffix(".outputs.pt"))
             continue
         prepared(*inputs)

@@ -19,7 +19,7 @@ Problem problem_of(std::string text, VkResult result);
 /// Opens the library and makes an instance for a version of Vulkan, or says why not.
 VkInstance make_instance(Functions& vk, Problem& problem, uint32_t version = VK_API_VERSION_1_1);
 
-/// None, with the reason in `problem`, if Vulkan does not list them.
+/// The devices that Vulkan lists. Empty, with the reason in `problem`, if listing them fails.
 std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance, Problem& problem);
 
 /// Properties and features of a device.

@@ -69,7 +69,7 @@ class WebGpuDevice final : public Device, public std::enable_shared_from_this<We
 /// Makes a sequence of the device.
 std::unique_ptr<Sequence> make_sequence(std::shared_ptr<WebGpuDevice> device);
 
-/// Memory of the GPU or, to be copied from and to it, of the module.
+/// Memory of the GPU, or of the module for copies from and to the GPU.
 class WebGpuBuffer final : public Buffer {
  public:
   WebGpuBuffer(std::shared_ptr<WebGpuDevice> device, int32_t handle, uint64_t size, void* mapped)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The calls of WebGPU, which web/webgpu.ts implements. Objects are numbers above 0. Those that "wait" suspend the
- * module's stack until JavaScript has the result; in a call that was not made to wait they must not be called.
+ * The calls of WebGPU, which web/webgpu.ts implements. Objects are numbers above 0. Functions that are said to wait
+ * suspend the module's stack until JavaScript has the result; call them only if webgpu_can_wait() returns true.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ namespace backends {
 namespace vulkan {
 namespace gpu {
 
-/// The size of a text for a problem, and its NUL.
+/// The size of the text that describes a problem, with its NUL.
 constexpr size_t kProblemBytes = 512;
 
 /// What open() writes.
@@ -30,9 +30,9 @@ struct WebGpuLimits {
   char name[128];
 };
 
-/// Whether the present call can wait; if not, why.
+/// Whether the current call can wait; if not, `problem` says why.
 WEBGPU_IMPORT(can_wait) int32_t webgpu_can_wait(char* problem);
-/// Waits. 0, with the problem, if there is no device.
+/// Waits. Returns 0, with the problem, if there is no device.
 WEBGPU_IMPORT(open) int32_t webgpu_open(int32_t with_fp16, WebGpuLimits* limits, char* problem);
 WEBGPU_IMPORT(is_lost) int32_t webgpu_is_lost(int32_t device);
 /// Frees an object of any kind.
@@ -53,9 +53,9 @@ void webgpu_copy(int32_t sequence, int32_t from, int32_t to, uint32_t bytes, uin
 WEBGPU_IMPORT(dispatch)
 void webgpu_dispatch(int32_t sequence, int32_t kernel, const int32_t* buffers, uint32_t count, uint32_t x, uint32_t y,
                      uint32_t z, const int32_t* parameters, uint32_t parameter_count);
-/// Waits. Whether all that was made and recorded is valid; if not, with the problem.
+/// Waits. Returns whether all that was made and recorded is valid; if not, with the problem.
 WEBGPU_IMPORT(end) int32_t webgpu_end(int32_t sequence, char* problem);
-/// Waits for the end of a run. 0, with the problem, if it fails.
+/// Waits for the end of a run. Returns 0, with the problem, if it fails.
 WEBGPU_IMPORT(run) int32_t webgpu_run(int32_t sequence, char* problem);
 
 }  // namespace gpu

@@ -66,7 +66,7 @@ def test_the_original_reads_ours(original: Original, tmp_path: Path) -> None:
         program = lowered.lower(model, inputs, compile_options={"compat": "1.4"})
         for number, (payload, _) in enumerate(payloads(program)):
             if _has_infinity(payload):
-                continue  # the original reads through JSON, which has none
+                continue  # the original's reader converts to JSON, which has no infinity
             (tmp_path / f"{name}.{number}.payload").write_bytes(payload)
             expected[f"{name}.{number}"] = payload
     original("read", tmp_path)

@@ -20,7 +20,8 @@ LOWER = "lower=xnnpack"
 def exchange(
     oracle: Callable[..., object], folder: Path, models: Mapping[str, tuple[nn.Module, Inputs]]
 ) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
-    """For each model its name, a result and eager's: first our program in the original, then its program here."""
+    """Yields a model's name, a result and eager's result, twice for each model: first the result of our program in the
+    original, then that of the original's program here."""
     ours = partial(XnnpackPartitioner, compat="1.4")
     for each in exchange_programs(oracle, folder, models, ours, "xnnpack"):
         assert not each.error, f"{each.name}: {each.error}"

@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 
 def test_constants_outlive_loading(oracle, tmp_path: Path) -> None:
-    """XNN-12. Version 1.4 crashes on a constant that a layer packs and another operator reads, unless it is passed."""
+    """XNN-12. Version 1.4 crashes if a layer packs a constant that another operator reads, unless the constant is an
+    argument of the delegate."""
     torch.manual_seed(0)
     made = models()
     for name, (model, inputs) in made.items():

@@ -71,7 +71,7 @@ def test_both_ways(oracle, tmp_path: Path) -> None:
 
 
 def test_quantised_tables_run_on_the_original(oracle, tmp_path: Path) -> None:
-    """XNN-11: embeddings of 8, 4 and 2 bits, in groups; the numbers are those of the quantised model in eager."""
+    """XNN-11: embeddings of 8, 4 and 2 bits, in groups; the results are those of the quantised model in eager."""
     torch.manual_seed(0)
     indices = torch.tensor([[0, 7, 19]])
     wanted = {}

@@ -126,8 +126,8 @@ class LlamaModel(nn.Module):
             self.register_buffer(name, table, persistent=False)
 
     def load(self, checkpoint: dict[str, Tensor], pairs_neighbours: bool = True) -> None:
-        """Takes a checkpoint with Meta's names, whose rotations pair neighbours, as Meta's do, or the halves of each
-        head. Raises ValueError for missing or other names and shapes."""
+        """Loads a checkpoint with Meta's names. Its rotations pair adjacent elements, as Meta's do, or elements of the
+        two halves of each head. Raises ValueError for missing or other names and shapes."""
         state = {name: value.float() for name, value in checkpoint.items() if not name.startswith("rope.")}
         state.setdefault("output.weight", state.get("tok_embeddings.weight", torch.empty(0)))
         state["output.weight"] = state["output.weight"][..., None, None]

@@ -21,7 +21,7 @@ using ::executorch::runtime::DelegateDebugIntId;
 using ::executorch::runtime::EventTracerFilterBase;
 using ::executorch::runtime::Result;
 
-/// An ETDump: a size-prefixed flatbuffer. Written to a file (`.etdp`), the Inspector reads it.
+/// An ETDump: a size-prefixed flatbuffer. The Inspector reads it from a file (`.etdp`).
 struct ETDumpResult {
   void* buf;
   size_t size;

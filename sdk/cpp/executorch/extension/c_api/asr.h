@@ -22,14 +22,14 @@ ET_API bool et_has_asr(void);
 
 /** A model of speech with an encoder, a decoder and a tokenizer, as Whisper has. */
 typedef struct et_asr et_asr;
-/** Loads a program and its tokenizer. `tokenizer_path`: as of et_llm_load_file; NULL: the tokenizer inside the program.
+/** Loads a program and its tokenizer. `tokenizer_path`: as in et_llm_load_file; NULL: the tokenizer inside the program.
  * `preprocessor_path`: a program whose method "forward" computes the encoder's input from samples; NULL: the program's
- * method "preprocessor" or, if it has none, an encoder that takes samples. Of `options`, which may be NULL, only the
- * load mode and the data files are used. */
+ * method "preprocessor" or, if it has none, an encoder that takes samples. `options` may be NULL; only the load
+ * mode and the data files are used. */
 ET_API et_status et_asr_load_file(const char* path, const char* tokenizer_path, const char* preprocessor_path,
                                   const et_options* options, et_asr** out, et_error** error);
 ET_API void et_asr_free(et_asr* asr);
-/** Samples a second that the model takes. */
+/** The sampling rate of the model, in samples per second. */
 ET_API et_status et_asr_sampling_rate(et_asr* asr, int32_t* out, et_error** error);
 /** The number of a token of the tokenizer, such as "<|en|>". ET_STATUS_NOT_FOUND if it does not have it. */
 ET_API et_status et_asr_token_id(et_asr* asr, const char* token, int64_t* out, et_error** error);
@@ -44,8 +44,8 @@ ET_API et_status et_asr_config_set_int(et_asr_config* config, const char* name, 
 /** Sets "temperature" (0: the likeliest token). */
 ET_API et_status et_asr_config_set_double(et_asr_config* config, const char* name, double value, et_error** error);
 /** Sets `count` tokens: "prompt_token_ids" (which the model is given after the start token, such as a language and a
- * task), "suppress_token_ids" (never generated), "begin_suppress_token_ids" (not generated first) or "eos_token_ids"
- * (which end the text). */
+ * task), "suppress_token_ids" (never generated), "begin_suppress_token_ids" (not generated as the first token) or
+ * "eos_token_ids" (which end the text). */
 ET_API et_status et_asr_config_set_tokens(et_asr_config* config, const char* name, const int64_t* tokens, size_t count,
                                           et_error** error);
 ET_API void et_asr_config_free(et_asr_config* config);

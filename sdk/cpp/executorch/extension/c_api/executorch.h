@@ -243,11 +243,11 @@ ET_API void et_options_free(et_options* options);
 /** A verified program and its loaded methods. `options` below may be NULL, and may be freed after the call. */
 typedef struct et_module et_module;
 ET_API et_status et_module_load_file(const char* path, const et_options* options, et_module** out, et_error** error);
-/** From `size` bytes at `data`, used in place (copied if not aligned to 16 bytes). `release` (may be NULL) is called
+/** Loads `size` bytes at `data`, used in place (copied if not aligned to 16 bytes). `release` (may be NULL) is called
  * when they are not needed any more. */
 ET_API et_status et_module_load_buffer(const void* data, size_t size, et_release release, void* context,
                                        const et_options* options, et_module** out, et_error** error);
-/** From `length` bytes at `offset` of an open file, such as an Android asset; length 0: to its end. The descriptor may
+/** Loads `length` bytes at `offset` of an open file, such as an Android asset; length 0: to its end. The descriptor may
  * be closed after the call. POSIX only. */
 ET_API et_status et_module_load_fd(int fd, uint64_t offset, uint64_t length, const et_options* options, et_module** out,
                                    et_error** error);

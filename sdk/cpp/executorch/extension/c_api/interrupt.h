@@ -7,7 +7,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/executor/method.h>
 
-/// Cancels the methods that have it as their interrupt.
+/// Cancels the methods whose interrupt it is.
 struct et_cancellation {
   std::atomic<executorch::runtime::Error> interrupt{executorch::runtime::Error::Ok};
 };
@@ -16,7 +16,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// While the object exists, a cancellation (null: none) cancels a method.
+/// While the object exists, `cancellation`, which may be null, can cancel the method.
 class Interruptible final {
  public:
   Interruptible(runtime::Method& method, const et_cancellation* cancellation) : method_(method) {

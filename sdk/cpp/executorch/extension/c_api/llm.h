@@ -49,15 +49,15 @@ ET_API void et_llm_config_free(et_llm_config* config);
 /** A language model with the conversation so far as its context. */
 typedef struct et_llm et_llm;
 /** Loads a program and its tokenizer: `tokenizer_path` is a tokenizer.json, tokenizer.model or tokenizer.bin; NULL: the
- * tokenizer inside the program. Of `options`, which may be NULL, the load mode, data files and data buffers apply. */
+ * tokenizer inside the program. `options` may be NULL; its load mode, data files and data buffers apply. */
 ET_API et_status et_llm_load_file(const char* path, const char* tokenizer_path, const et_options* options, et_llm** out,
                                   et_error** error);
-/** The same for a tokenizer of tiktoken: `count` texts of special tokens, in the order of their numbers, instead of
- * Llama 3's. Other tokenizers contain theirs; for them, and with a count of 0, it acts as et_llm_load_file. (1.5) */
+/** The same for a tokenizer of tiktoken with `count` special tokens, in the order of their ids, instead of those of
+ * Llama 3. Other tokenizers contain theirs; for them, and with a count of 0, it acts as et_llm_load_file. (1.5) */
 ET_API et_status et_llm_load_file_with_special_tokens(const char* path, const char* tokenizer_path,
                                                       const char* const* special_tokens, size_t count,
                                                       const et_options* options, et_llm** out, et_error** error);
-/** From `size` bytes at `data`, used in place (copied if not aligned to 16 bytes). `release` (may be NULL) is called
+/** Loads `size` bytes at `data`, used in place (copied if not aligned to 16 bytes). `release` (may be NULL) is called
  * when they are not needed any more. `tokenizer`: the `tokenizer_size` bytes of a tokenizer's file, which are not
  * needed after the call; NULL: the tokenizer inside the program. Of `options`, which may be NULL, the data buffers are
  * used; data files are ET_STATUS_NOT_SUPPORTED. (1.7) */
@@ -77,16 +77,16 @@ ET_API et_status et_llm_generate(et_llm* llm, const char* prompt, const et_llm_c
                                  void* context, et_error** error);
 /** Adds text to the context without an answer; et_llm_generate with the prompt "" continues after it. */
 ET_API et_status et_llm_prefill(et_llm* llm, const char* prompt, et_error** error);
-/** Adds a picture to the context, of a program that takes pictures: `channels` planes of `height` rows of `width`
- * bytes, of the size that the program takes. ET_STATUS_INVALID_ARGUMENT for another size or a context that is full,
+/** Adds a picture to the context of a program that takes pictures: `channels` planes of `height` rows of `width`
+ * bytes, as large as the program takes. ET_STATUS_INVALID_ARGUMENT for another size or a context that is full,
  * ET_STATUS_NOT_SUPPORTED for a program without pictures; the context is then as before. (1.7) */
 ET_API et_status et_llm_prefill_image(et_llm* llm, const uint8_t* pixels, int32_t width, int32_t height,
                                       int32_t channels, et_error** error);
 /** The same for values normalised by the model's processor. (1.7) */
 ET_API et_status et_llm_prefill_normalized_image(et_llm* llm, const float* pixels, int32_t width, int32_t height,
                                                  int32_t channels, et_error** error);
-/** Adds sound to the context, of a program that takes sound: `batch` windows of features, each `bins` rows of `frames`
- * numbers. Errors as for pictures. (1.7) */
+/** Adds sound to the context of a program that takes sound: `batch` windows of features, each `bins` rows of `frames`
+ * values. Errors as for pictures. (1.7) */
 ET_API et_status et_llm_prefill_audio(et_llm* llm, const float* features, int32_t batch, int32_t bins, int32_t frames,
                                       et_error** error);
 /** The same for `count` samples from -1 to 1, of a program with a front end. (1.7) */
@@ -106,7 +106,7 @@ enum {
 /** A part of a prompt. (1.7) */
 typedef struct et_llm_input {
   et_llm_input_type type;
-  /** Of pictures width, height, channels; of features batch, bins, frames; of samples batch, channels, samples. */
+  /** Pictures: width, height, channels. Features: batch, bins, frames. Samples: batch, channels, samples. */
   int32_t sizes[3];
   const void* data; /**< not needed after the call */
   size_t size;      /**< bytes of `data` */

@@ -92,7 +92,7 @@ runtime::Error register_for_good(const char* key) {
   return runtime::register_backend({key, backend});
 }
 
-/// The names in the source of every backend: `using namespace extension::delegate::names;`.
+/// The names that the source of every backend uses: `using namespace extension::delegate::names;`.
 namespace names {
 using delegate::DelegateBackend;
 using delegate::Loading;

@@ -19,7 +19,7 @@ void bind_errors(pybind11::module_& m);
 /// Throws an UnsupportedInputError: a RuntimeError that is a TypeError and a ValueError too. Needs the GIL.
 [[noreturn]] void throw_unsupported_input(const std::string& what);
 
-/// Throws an ExecuTorchError: "<what>: <captured line> [<Error name>]"; several lines follow below. Needs the GIL.
+/// Throws an ExecuTorchError: "<what>: <captured line> [<Error name>]", or several lines below it. Needs the GIL.
 [[noreturn]] void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture);
 
 }  // namespace pybindings

@@ -17,7 +17,7 @@ class BackendExecutionContext final {
   /// Null when there is none; see event_tracer_hooks_delegate.h.
   EventTracer* event_tracer() { return event_tracer_; }
 
-  /// Memory that is valid until execute() returns, or null: no temporary allocator, or it is full.
+  /// Memory that is valid until execute() returns; null without a temporary allocator, or if it is full.
   void* allocate(size_t size, size_t alignment = MemoryAllocator::kDefaultAlignment) {
     return temp_allocator_ == nullptr ? nullptr : temp_allocator_->allocate(size, alignment);
   }

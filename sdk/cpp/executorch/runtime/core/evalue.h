@@ -58,7 +58,7 @@ constexpr int64_t kNullPointer = -1;
  */
 struct EValue {
   union Payload {
-    // Everything but the tensor, so that copying does not check the tag in a build whose tensor is not trivial.
+    // All types except the tensor, which some builds cannot copy trivially. Copying these needs no check of the tag.
     union TriviallyCopyablePayload {
       TriviallyCopyablePayload() : as_int(0) {}
       int64_t as_int;

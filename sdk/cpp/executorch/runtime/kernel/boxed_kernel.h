@@ -120,8 +120,8 @@ struct OutputCount<void, First, Arguments...> {
   static constexpr size_t value = std::is_same<Last, aten::ArrayRef<aten::Tensor>>::value ? kOutputList : 0;
 };
 
-/// Whether the value after the arguments is the kernel's return value. Loading the method has checked that what it
-/// names may be written, so it must name all outputs.
+/// Whether the value after the arguments is the kernel's return value. The values that it names
+/// were checked to be writable when the method was loaded, so it must name all outputs.
 inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_t outputs) {
   if (stack.size() == count || outputs == 0) {
     // A single output that is not repeated is the last argument.

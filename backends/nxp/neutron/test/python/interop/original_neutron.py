@@ -50,7 +50,7 @@ def main(directory: Path) -> None:
     for file in sorted(directory.glob("*.pt2")):
         inputs = torch.load(file.with_suffix(".inputs.pt"))
         model = torch.export.load(file)
-        # The quantizer finds operators by this entry, which files do not have.
+        # The quantizer finds operators by this entry of the metadata, which files do not keep.
         for node in model.graph.nodes:
             node.meta.setdefault("source_fn_stack", [(node.name, node.target)])
         scheme = calibrate_and_quantize(model, inputs, NeutronQuantizer(NeutronTargetSpec("imxrt700")))

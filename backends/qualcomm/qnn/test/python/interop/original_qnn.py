@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantises models with the original. Usage: ``original_qnn.py DIRECTORY``.
 
-The original downloads Qualcomm's SDK when it is imported, unless it is told that its wheel is being built, which
-this script does. Empty modules replace the one that would download the SDK and one that describes the CPU. For each
+The original downloads Qualcomm's SDK when it is imported, unless it believes that its wheel is being built. This script
+makes it believe so. Empty modules replace the one that would download the SDK and one that describes the CPU. For each
 ``NAME.pt2`` with ``NAME.inputs.pt`` it writes ``NAME.SCHEME.pt``, the results of the quantised model; and
 ``options.pt``, the bytes of options and of a payload.
 """

@@ -60,7 +60,10 @@ def test_as_the_original(in_original: InOriginal, tmp_path: Path) -> None:
         assert option_to_flatbuffer(flatbuffer_to_option(data)) == data
     payload, ours = written["payload"], compose(b"a context binary")
     assert bytes(binary_of(payload)) == b"a context binary"
-    assert (payload[:4], payload[12:]) == (ours[:4], ours[12:])  # between them is the signature, there the time
+    assert (payload[:4], payload[12:]) == (
+        ours[:4],
+        ours[12:],
+    )  # the 8 bytes between are the signature, a time in the original
 
 
 @pytest.mark.slow

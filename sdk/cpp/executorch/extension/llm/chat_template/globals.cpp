@@ -55,7 +55,7 @@ Value range(Interpreter& in, const Value&, const Bound& arguments) {
   return made.into(Type::kRange, std::move(storage));
 }
 
-/// dict(): of a dictionary or of pairs, and of arguments with names.
+/// dict(): makes a dictionary from another one or from pairs, and from arguments with names.
 Value dict(Interpreter& in, const Value&, const Bound& arguments) {
   DictBuilder entries(in);
   if (arguments.has(0) && arguments.get(0)->is_dict()) {

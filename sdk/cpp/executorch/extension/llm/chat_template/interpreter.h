@@ -56,7 +56,7 @@ class Interpreter final : public Work {
   Value sorted(const List& items, const List& keys, bool descends);
   bool integer(const Value& value, const char* what, int64_t& number);
   bool string(const Value& value, const char* what);
-  /// A new object that lives as long as this.
+  /// A new object that lives as long as this interpreter.
   template <typename Kind>
   Kind* make() {
     auto made = std::make_unique<Kind>();
@@ -116,7 +116,7 @@ class Interpreter final : public Work {
   Value macro_value(const Node& node);
   Value marked(const Value& value);
   int parsed_id(std::string_view name) const;
-  /// A frame and those around it live as long as this.
+  /// Makes a frame and those around it live as long as this interpreter.
   void keep(Frame* frame);
 
   const Template& parsed_;

@@ -75,7 +75,7 @@ TEST_F(TextEmbedderTest, TokensThatCannotBeUsed) {
   EXPECT_TRUE(embedder_->embed_tokens({2}).ok());
 }
 
-/// Every text is the token 2; `on_encode` runs in encode().
+/// Encodes every text as the token 2; `on_encode` runs in encode().
 class OneToken final : public tokenizers::Tokenizer {
  public:
   explicit OneToken(bool loaded) {

@@ -19,7 +19,7 @@ using runtime::Result;
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int kFractionBits = 22;  // of a weight: with 8 bits of a pixel and 2 of the sum, 32 bits
+constexpr int kFractionBits = 22;  // of a weight; a pixel has 8 bits and a sum 2 more: 32 in all
 constexpr int64_t kMostPixels = int64_t{4096} * 4096;
 
 double sinc(double x) {

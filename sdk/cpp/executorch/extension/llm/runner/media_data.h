@@ -16,7 +16,7 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// The numbers of an image or of audio features, uint8 or float32, with three sizes.
+/// The values of an image or of audio features, uint8 or float32, with the sizes of three dimensions.
 class MediaData {
  public:
   MediaData() = default;
@@ -26,7 +26,7 @@ class MediaData {
 
   bool is_uint8() const { return std::holds_alternative<std::vector<uint8_t>>(data_); }
   bool is_float() const { return std::holds_alternative<std::vector<float>>(data_); }
-  /// Only for the dtype that the data has.
+  /// Call these only for the dtype of the data.
   const std::vector<uint8_t>& get_uint8_data() const& { return *std::get_if<std::vector<uint8_t>>(&data_); }
   std::vector<uint8_t>& get_uint8_data() & { return *std::get_if<std::vector<uint8_t>>(&data_); }
   const std::vector<float>& get_float_data() const& { return *std::get_if<std::vector<float>>(&data_); }
@@ -43,7 +43,7 @@ class MediaData {
     }
     const auto found = static_cast<int64_t>(is_float() ? get_float_data().size() : get_uint8_data().size());
     ET_CHECK_OR_RETURN_ERROR(count > 0 && count == found, InvalidArgument,
-                             "%lld numbers do not fill sizes of %d x %d x %d", static_cast<long long>(found),
+                             "%lld values do not fill sizes of %d x %d x %d", static_cast<long long>(found),
                              static_cast<int>(sizes_[0]), static_cast<int>(sizes_[1]), static_cast<int>(sizes_[2]));
     if (is_float()) {
       return from_blob(const_cast<float*>(get_float_data().data()), std::move(sizes));

@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'S', 'E', 'S', 'S', '0', '1'};
 constexpr size_t kBlock = 4096;
-constexpr uint64_t kNone = UINT64_MAX - 1;  // no token, and not kNoToken
+constexpr uint64_t kNone = UINT64_MAX - 1;  // stands for a missing token; differs from kNoToken
 
 /// A buffer of the method.
 struct Buffer {

@@ -137,7 +137,7 @@ TEST(RegexTest, RealExpressionsOnRandomTexts) {
 std::string random_expression(std::mt19937& random, int depth) {
   const std::vector<std::string> atoms = {"a",   "b",   "c",   ".",      "\\n", "[^b]",  "[ab]",
                                           "\\w", "\\X", "\\R", "\\p{L}", "é",   "(?i:A)"};
-  // These are not repeated.
+  // Assertions, which this function does not repeat.
   const std::vector<std::string> places = {"\\b", "\\B", "^", "$", "\\z", "\\Z", "\\A", "(?<=a)", "(?<!b)", "(?<=\\n)"};
   const std::vector<std::string> opening = {"(?:", "(?=", "(?!", "(?>", "("};
   const std::vector<std::string> repeats = {"", "", "", "*", "+", "?", "{2,5}", "*?", "+?", "*+", "{130,}"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only C++ can observe of the tokenizers; tests/python/llm compares the ids with those of other implementations.
+// Tests of the tokenizers' C++ interface; tests/python/llm compares the ids with those of other implementations.
 #include <pytorch/tokenizers/hf_tokenizer.h>
 #include <pytorch/tokenizers/llama2c_tokenizer.h>
 #include <pytorch/tokenizers/sentencepiece.h>

@@ -18,7 +18,7 @@ namespace llm {
 /// for programs that store their cache. Subclasses can pass caches as inputs and outputs.
 class IOManager {
  public:
-  /// `module` must outlive this.
+  /// `module` must outlive this object.
   explicit IOManager(ET_MODULE_NAMESPACE::Module& module) : module_(module) {}
   virtual ~IOManager() = default;
 

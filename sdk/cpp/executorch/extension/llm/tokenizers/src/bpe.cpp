@@ -12,7 +12,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// The merge of two tokens: open addressing, at most three quarters full.
+/// The merges by their pairs of tokens: a hash table with open addressing, at most three quarters full.
 class PairTable {
  public:
   void reserve(size_t count) {

@@ -12,7 +12,7 @@ void Trie::set(std::string_view key, uint32_t value) {
     const auto byte = static_cast<unsigned char>(c);
     uint32_t slot = find(node, byte);
     if (edges_[slot].child == kNothing) {
-      // At most half of the slots are used. Every node except the root has one.
+      // Every node except the root uses a slot. At most half of the slots are used.
       if (values_.size() * 2 > edges_.size()) {
         std::vector<Edge> old(edges_.size() * 2);
         old.swap(edges_);

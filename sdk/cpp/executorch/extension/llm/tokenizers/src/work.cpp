@@ -20,7 +20,7 @@ constexpr PerUnit per_unit(Work::Kind kind) {
     case Work::Kind::kLoad:
       return {256, 128};
     case Work::Kind::kEncode:
-      // NFKC makes up to 11 bytes of one, and byte-pair encoding needs 160 for each while it merges.
+      // NFKC turns a byte into up to 11 bytes, and byte-pair encoding takes 160 bytes of memory for each of them.
       return {1024, 2048};
     case Work::Kind::kDecode:
       break;

@@ -7,7 +7,7 @@
  *     op:demo::aten.add.Tensor, numel:4, dtype:torch.float32, args:v0;i2<debug_handle>2#
  *
  * (in one line). Operands: `i0` input 0, `v0` result of instruction 0, `w<key>:2x3` named data, `n1.5` a number,
- * `l2/2` a list of numbers, `-` nothing. Without `args` an instruction reads the result before it, the first one input
+ * `l2/2` a list of numbers, `-` nothing. Without `args` an instruction reads the previous result; the first reads input
  * 0. Without a closing `out:v0;v1#` the last result is the only output.
  */
 #pragma once
