@@ -29,8 +29,8 @@ const char packed_cache_path_option_key[] = "packed_cache_path";
 /// bool, false by default: whether the file is created if it does not exist, and missing weights are added.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
-/// int, 2^27 by default: how many bytes more than the filters themselves the convolutions of a delegate may use for
-/// filters that Winograd's algorithm has transformed, which are up to four times as large. Beyond it, a filter
+/// int, 2^27 by default, INT_MAX for no limit: the additional bytes that the convolutions of a delegate may use for
+/// filters that Winograd's algorithm has transformed, which are up to four times as large. Beyond the limit, a filter
 /// is kept only if it has at most as many additional elements as the image and the result; others are transformed in
 /// each execution. Processors other than 64-bit Arm always use that rule. An option of the backend, or of one load.
 const char transformed_filter_bytes_option_key[] = "transformed_filter_bytes";

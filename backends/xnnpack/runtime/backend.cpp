@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,9 +67,9 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
     ET_CHECK_OK_OR_RETURN_ERROR(options.error());
     Delegate& delegate = loading.make(workspaces_.get(static_cast<WorkspaceSharingMode>(options->sharing_mode),
                                                       loading.context.get_runtime_allocator()));
-    ET_CHECK_OK_OR_RETURN_ERROR(delegate.load(loading.payload.data(), loading.payload.size(),
-                                              loading.context.get_named_data_map(), store_for(*options),
-                                              static_cast<size_t>(options->filter_bytes)));
+    ET_CHECK_OK_OR_RETURN_ERROR(delegate.load(
+        loading.payload.data(), loading.payload.size(), loading.context.get_named_data_map(), store_for(*options),
+        options->filter_bytes == INT_MAX ? SIZE_MAX : static_cast<size_t>(options->filter_bytes)));
     if (!delegate.needs_payload()) {
       loading.payload.Free();
     }

@@ -85,7 +85,8 @@ std::unique_ptr<Step> NodeReader::convolution_step(const Convolution& convolutio
   }
   if (are_floats(subgraph_, {in.id, filter.id, bias, out.id})) {
     if (auto step = WinogradStep::make(convolution, in.dims, builder_.filter_bytes_)) {
-      builder_.filter_bytes_ -= std::min(builder_.filter_bytes_, step->added_bytes());
+      // Filters that are small beside the image are kept without regard to the limit.
+      builder_.filter_bytes_ -= step->added_bytes() <= builder_.filter_bytes_ ? step->added_bytes() : 0;
       return step;
     }
     if (auto step = DilatedStep::make(convolution, in.dims)) {

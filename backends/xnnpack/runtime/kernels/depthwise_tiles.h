@@ -16,7 +16,7 @@
  *         Vector load(const Element* from) const;
  *         void store(Element* to, Vector value) const;
  *       };
- *       struct Part { ... };  // reads and writes the first `count` elements only
+ *       struct Part { ... };  // writes the first `count` elements only; may read kWidth
  *       static Vector broadcast(Element value);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);

@@ -80,7 +80,7 @@ class Product {
 
   /// The results that `run` has for integers.
   std::vector<Half> expected(bool has_padding) const {
-    std::vector<Half> results(rows_ * row_stride(), kUntouched);
+    std::vector<Half> results((kHalfRows + 1) * row_stride(), kUntouched);
     for (size_t r = 0; r < rows_; ++r) {
       for (size_t column = 0; column < columns_; ++column) {
         const Half* weights = &weights_[column / kHalfColumns * kHalfColumns * (1 + taps_ * depth_)];
@@ -109,7 +109,7 @@ class Product {
     xnn_f16_minmax_params params;
     params.scalar.min = limits.first;
     params.scalar.max = limits.second;
-    std::vector<Half> results(rows_ * row_stride(), kUntouched);
+    std::vector<Half> results((kHalfRows + 1) * row_stride(), kUntouched);
     call(results.data(), &params);
     return results;
   }
