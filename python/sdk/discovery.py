@@ -24,7 +24,7 @@ class PlugIn:
     Attributes:
         name: The name of its folder or entry point.
         module: The module to import.
-        place: For messages: the file, or the entry point and the distribution that has it.
+        place: The location for messages: the file, or the entry point and the distribution that has it.
         attribute: The attribute of the module that an entry point names; None if it names none.
         file: The module's file; None for an entry point.
     """
@@ -62,7 +62,7 @@ def plug_ins(package: str, file: str, depth: int, group: str) -> list[PlugIn]:
 
     Args:
         package: Its name, for example `sdk.backends`.
-        file: For example `declaration.py`.
+        file: The name of the file, for example `declaration.py`.
         depth: 1 for `<package>/<name>/<file>`, 2 for `<package>/<family>/<name>/<file>` too.
         group: The group of entry points, each `name = module` or `name = module:attribute`.
 

@@ -29,15 +29,16 @@ declarations."""
 
 
 def install_hint(error: ModuleNotFoundError, extra: str | None = None) -> str:
-    """`needs PyTorch: pip install 'pte-sdk[export]'` where an import failed because an extra is not installed; "" for
-    other modules. `extra` is the one to name if the caller's work needs more than the missing package."""
+    """Returns `needs PyTorch: pip install 'pte-sdk[export]'` if an import failed because an extra is not installed; ""
+    for other modules. `extra` is the one to name if the caller's work needs more than the missing package."""
     package, own = EXTRAS.get((error.name or "").partition(".")[0], ("", ""))
     return f"needs {package}: pip install 'pte-sdk[{extra or own}]'" if package else ""
 
 
 @contextmanager
 def needing_torch(what: str) -> Iterator[None]:
-    """Where PyTorch is missing, imports within this raise an error: `what` needs it, and how to install it."""
+    """While active, an import that fails because PyTorch is missing raises an error: `what` needs PyTorch, and how to
+    install it."""
     try:
         yield
     except ModuleNotFoundError as error:

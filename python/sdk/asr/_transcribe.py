@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of sound. Only the text is printed.
+"""Turn sound into text. Only the text is printed.
 
 Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are mixed. A long file is transcribed
 in windows of the length that the model takes, 30 s for Whisper, independently of each other; with --timestamps, a

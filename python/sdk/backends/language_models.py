@@ -18,7 +18,7 @@ class Quantizer:
             ExecuTorch's that this version does not support.
         has_groups: Whether it takes `group_size`, the inputs of a linear layer that share a scale (-1 for all inputs of
             an output channel).
-        instead: What to use where `make` is None, for the error.
+        instead: The replacement that the error message names if `make` is None.
     """
 
     make: str | None

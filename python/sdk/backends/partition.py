@@ -133,7 +133,7 @@ class SupportPartitioner(Partitioner):
 
     Attributes:
         prefix: The prefix of tags.
-        logger: Gets the reason of each call that is left, at the level DEBUG.
+        logger: The logger for the reasons of calls that are not delegated, at the level DEBUG.
         delegation_spec: The backend and its options.
         whole: Names of operators that the backend has and the exporter would decompose.
         parts_of: Makes the partitions of a graph.
@@ -195,7 +195,7 @@ def delegate(
         support: Decides which calls the backend takes.
         spec: The backend.
         prefix: The prefix of tags.
-        refused: Gets each call that is left, with the reason.
+        refused: A function that is called with each call that is not delegated, and the reason.
         parts_of: Makes other partitions than the largest.
     """
     make = parts_of or divide

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs `.pte` programs in Python: delegates by an interpreter of their payloads, all else by PyTorch's operators."""
+"""Runs `.pte` programs in Python: an interpreter runs the payloads of delegates, PyTorch's operators the rest."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Delegate(Protocol):
 
 
 class ReferenceProgram:
-    """A `.pte` program whose delegates are all of one backend. It is computed in PyTorch, which is not the arithmetic
-    of the device. Subclasses give the backend's id, its name for messages and its interpreter."""
+    """A `.pte` program whose delegates are all of one backend. PyTorch computes it, so results may differ from those of
+    the device. Subclasses give the backend's id, its name for messages and its interpreter."""
 
     BACKEND_ID: ClassVar[str]
     TITLE: ClassVar[str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From times to figures, and which figures the clock is precise enough for."""
+"""Computes figures from times, and refuses figures for which the clock is not precise enough."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def geometric_interval(values: Sequence[float], floor: float = 0.0) -> Interval:
 
 
 def checked(seconds: float, tick: float, what: str) -> float | Refusal:
-    """A time as a figure, or why the clock is not precise enough for it."""
+    """Returns `seconds`, or a `Refusal` if the clock is not precise enough for such a short time."""
     if seconds >= TICKS * tick:
         return seconds
     return Refusal(
@@ -80,7 +80,7 @@ def checked(seconds: float, tick: float, what: str) -> float | Refusal:
 
 
 def percentile(values: Sequence[float], percent: float) -> float | Refusal:
-    """A percentile, or why there are too few values for it: at least ten must be beyond it."""
+    """Returns a percentile, or a `Refusal` if there are too few values for it: at least ten must be beyond it."""
     needed = math.ceil(10 / (min(percent, 100 - percent) / 100))
     if len(values) < needed:
         return Refusal(f"the {percent:g} % percentile needs {needed} samples, there are {len(values)}")

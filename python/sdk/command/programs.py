@@ -64,8 +64,8 @@ def set_threads(count: int | None) -> int:
 
 
 def capped_threads(count: int) -> int:
-    """`count`, or the number of this machine's processors if that is less: more threads only wait for each other. The
-    standard error says so then."""
+    """`count`, or the number of this machine's processors if that is less, because more threads would only wait for
+    each other. In the second case, a line on stderr says so."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if count <= processors:
         return count
@@ -179,7 +179,7 @@ def prepare(
         given: The argument of `--input`; None for inputs of a test case, or from `fill`.
         case: The test case of a bundled program; None for the first one.
         fill: How to fill inputs that are not given; None if all must be given.
-        options: How files become inputs: `sdk.run._inputs.InputOptions`.
+        options: The options for converting files to inputs: `sdk.run._inputs.InputOptions`.
         etdump: Record events.
         debug_buffer_size: The size of the buffer for recorded tensors, in bytes.
     """

@@ -32,7 +32,7 @@ how it works
 
 where the operators' names come from
   --etrecord, or the file PROGRAM.etrecord beside the program; without one, MODEL is exported again, and that must give
-  the same instructions. Arguments after `--` are those that sdk.export was given.
+  the same instructions. After `--`, repeat the arguments that sdk.export was given.
 
 examples
   python -m sdk.debug net.py:Net net.pte
@@ -42,7 +42,7 @@ examples
 
 exit status
   0   no operator departs from eager mode by more than rounding
-  1   one does
+  1   an operator departs by more than that
   2   the arguments are wrong, or a file cannot be read or is of another program
 """
 

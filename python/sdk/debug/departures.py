@@ -207,7 +207,7 @@ def _memory(value: Any) -> set[int]:
 
 @dataclass(frozen=True)
 class _Unrounded:
-    """Floats in place of quantised integers."""
+    """Returns the floats that quantised integers represent."""
 
     values: torch.Tensor
 

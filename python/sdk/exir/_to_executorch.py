@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Edge dialect to the form that is emitted: specs, upper bounds, shared views, out variants, write-backs, planned
-memory."""
+"""Lowers the edge dialect to the form that is emitted: adds specs, upper bounds, shared views, out variants,
+write-backs and planned memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def lower_to_executorch(
 ) -> ExportedProgram:
     """All passes between edge dialect and memory planning. The input is not changed; weights are shared, not copied.
 
-    `keep` are weights, by the address of their memory, whose layout stays because methods read it in different orders.
+    `keep` has the addresses of weights whose layout must not change, because several methods read them in different
+    dimension orders.
     """
     notes = notes if notes is not None else []
     _check_config(config)

@@ -78,7 +78,7 @@ class PassManager(fx.PassManager):
     set_checks = add_checks
 
     def check(self, module: torch.nn.Module) -> None:
-        """What must always hold: `module` is a graph module with a well-formed graph. Returns nothing, raises
+        """Checks the invariant after each pass: `module` is a graph module with a well-formed graph. Raises
         otherwise."""
         if not isinstance(module, GraphModule):
             raise ExportError(
@@ -148,7 +148,7 @@ class _Held:
         return assemble(program, program.graph_module, signature, state_dict=state_dict, constants=constants)
 
     def restore(self) -> None:
-        """Gives the held program what it had at first."""
+        """Gives the held program its original graph, signature and weights back."""
         self.show(self._graph_module)
         if self._last is not self._first:
             held = self._program
@@ -184,7 +184,7 @@ class ExportedProgramPassManager(fx.PassManager):
         self._checks.checks.append(check)
 
     def check(self, exported_program: ExportedProgram) -> None:
-        """What must always hold: an exported program with a well-formed graph."""
+        """Checks the invariant after each pass: the result is an exported program with a well-formed graph."""
         if not isinstance(exported_program, ExportedProgram):
             raise ExportError(
                 ExportErrorType.VIOLATION_OF_SPEC,

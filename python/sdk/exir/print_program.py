@@ -44,7 +44,7 @@ def print_program(
     mark_dynamic_shape_tensor: bool = False,
     out: TextIO | None = None,
 ) -> None:
-    """Prints each method's instructions, with every argument as `<index>:<what it is>`.
+    """Prints each method's instructions, with every argument as `<index>:<value>`.
 
     `show_meminfo` adds where tensors are stored, as `@<memory id>+<offset>`; `mark_dynamic_shape_tensor` puts `?` after
     the sizes of tensors that can be resized, which are upper bounds.

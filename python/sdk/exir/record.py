@@ -4,7 +4,8 @@
 Its file is a ZIP file that the original reads too; `sdk.devtools.etrecord` reads it.
 
 Members: `ETRECORD_V0`, empty, identifies the file. `exported_program`, `edge_dialect_exported_program/METHOD` and
-`NAME/METHOD` are programs, each with three members beside it, `_state_dict`, `_constants` and `_example_inputs`.
+`NAME/METHOD` are programs. Each has three more members, named after it with the suffix `_state_dict`, `_constants` or
+`_example_inputs`.
 The maps and `export_graph_id` are JSON; `reference_outputs` and `representative_inputs` are written by `torch.save`.
 """
 
@@ -53,8 +54,9 @@ _Names = ETRecordReservedFileNames
 class ETRecord:
     """Made by `to_edge(..., generate_etrecord=True)` or `to_edge_transform_and_lower`, and filled stage by stage.
 
-    `edge_dialect_program` is one program, or a dict from method name to program if there are several. Each map has, by
-    method name and instruction number, the value of the property of `ExecutorchProgramManager` with the same name.
+    `edge_dialect_program` is one program, or a dict from method name to program if there are several.
+    `_debug_handle_map`, `_delegate_map` and `_instruction_id_to_num_outs_map` are the properties of
+    `ExecutorchProgramManager` with these names (without the underscore): for each method, a dict by instruction number.
     """
 
     def __init__(
@@ -89,7 +91,8 @@ class ETRecord:
         )
 
     def add_exported_program(self, exported_program: ExportedProgram | dict[str, ExportedProgram] | None) -> None:
-        """Adds what `torch.export` returned: of a dict, `forward`. Raises RuntimeError if the record has a program."""
+        """Adds the program that `torch.export` returned. From a dict of programs by method, it adds only `forward`.
+        Raises RuntimeError if the record has a program."""
         if self.exported_program is not None or self.export_graph_id is not None:
             raise RuntimeError("Exported program already exists in the ETRecord; add it to a new one")
         if isinstance(exported_program, dict):
@@ -107,8 +110,8 @@ class ETRecord:
         self.edge_dialect_program = next(iter(programs.values())) if len(programs) == 1 else programs
 
     def add_executorch_program(self, executorch_program: Any) -> None:
-        """Adds the debug maps of what `to_executorch()` returned, and the test data of a `BundledProgram`. Raises
-        RuntimeError if the record has such maps or data."""
+        """Adds the debug maps of the manager that `to_executorch()` returned or, from a `BundledProgram`, those of its
+        manager and its test data. Raises RuntimeError if the record has such maps or data."""
         held = (self._debug_handle_map, self._delegate_map, self._instruction_id_to_num_outs_map)
         if any(m is not None for m in (*held, self._reference_outputs, self._representative_inputs)):
             raise RuntimeError("Executorch program data already exists in the ETRecord; add it to a new one")
@@ -122,8 +125,8 @@ class ETRecord:
         self._instruction_id_to_num_outs_map = manager.instruction_id_to_num_outs_map
 
     def add_extra_export_modules(self, extra_recorded_export_modules: dict[str, Any]) -> None:
-        """Adds programs, or the programs of managers, under names of the user's: as `NAME/METHOD`. Raises RuntimeError
-        if a name contains one that the file uses itself."""
+        """Adds each program, or each method of a manager, as `NAME/METHOD`, where the user chooses NAME. Raises
+        RuntimeError if NAME contains a reserved name (`ETRecordReservedFileNames`)."""
         added = {}
         for name, module in extra_recorded_export_modules.items():
             if taken := [str(reserved) for reserved in _Names if reserved.value in name]:
@@ -135,14 +138,16 @@ class ETRecord:
         self.graph_map = {**(self.graph_map or {}), **added}
 
     def update_representative_inputs(self, representative_inputs: Any) -> None:
-        """Sets the inputs that the recorded outputs belong to: a list, or those of a `BundledProgram`."""
+        """Sets the inputs for which the reference outputs were computed. Takes a list, or a `BundledProgram`, from
+        whose first test case of `forward` it reads them."""
         bundled = _is_bundled(representative_inputs)
         self._representative_inputs = (
             _get_representative_inputs(representative_inputs) if bundled else representative_inputs
         )
 
     def update_reference_outputs(self, reference_outputs: Any) -> None:
-        """Sets the outputs that are compared with: by method, as a list for `forward`, or from a `BundledProgram`."""
+        """Sets the reference outputs, with which tools compare the results of a run. Takes a dict by method, a list
+        (the outputs of `forward`), or a `BundledProgram`, whose expected outputs it uses."""
         if _is_bundled(reference_outputs):
             reference_outputs = _get_reference_outputs(reference_outputs)
         elif isinstance(reference_outputs, list):
@@ -227,7 +232,8 @@ def _get_reference_outputs(bundled_program: Any) -> dict[str, list[Any]]:
 
 
 def _get_representative_inputs(bundled_program: Any) -> list[Any] | None:
-    """The inputs of the first test case of `forward`; None without test cases of this method."""
+    """The inputs of the first test case of `forward`; None if there is no test suite for `forward`. Raises ValueError
+    if that suite is empty."""
     for suite in bundled_program.method_test_suites:
         if suite.method_name == "forward":
             if not suite.test_cases:

@@ -300,7 +300,7 @@ class MoveCall:
 
 @dataclass
 class JumpFalseCall:
-    """Goes on at instruction `destination_instruction` of the chain if the value at `cond_value_index` is false."""
+    """Jumps to instruction `destination_instruction` of the chain if the value at `cond_value_index` is false."""
 
     cond_value_index: int
     destination_instruction: int
@@ -342,7 +342,7 @@ class FrameList:
 
 @dataclass
 class Chain:
-    """Instructions in order; `stacktrace`, if present, has one entry an instruction."""
+    """Instructions in order; `stacktrace`, if present, has one entry for each instruction."""
 
     inputs: list[int]
     outputs: list[int]

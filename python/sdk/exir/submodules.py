@@ -70,13 +70,13 @@ def create_exported_program_from_submodule(
 
     Args:
         submodule: It is changed: placeholders and outputs get the order of programs.
-        owning_program: What the submodule was part of.
+        owning_program: The program that the submodule was part of.
         tag: The `delegation_tag` of the constants that become the submodule's.
         call_module_node: Calls the submodule; its `getitem` nodes follow the order of the outputs.
         is_submodule: Whether the call is in a branch or loop body, which owns no constants.
 
     Returns:
-        The program; and what it took from `owning_program`, by the names of the nodes: inputs, and writes to buffers.
+        The program, and the inputs and writes to buffers that it took from `owning_program`, by the names of the nodes.
     """
     arrange_graph_placeholders(submodule, owning_program, tag)
     signature = owning_program.graph_signature

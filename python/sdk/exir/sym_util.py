@@ -116,10 +116,10 @@ def may_be_zero_by_data(size: int | torch.SymInt) -> bool:
 
 
 def is_largest_at_bounds(size: int | torch.SymInt) -> bool:
-    """Whether `size` takes its upper bound where each of its symbols takes its own.
+    """Whether `size` is largest when each of its symbols is largest.
 
-    16 - n does not: it is largest for the smallest n. Shapes that are computed from each other agree at the upper
-    bounds of the symbols, and need not agree at their own.
+    This is false for 16 - n, which is largest for the smallest n. Shapes that are computed from each other agree at the
+    upper bounds of the symbols, but not necessarily at their own upper bounds.
     """
     if isinstance(size, int):
         return True

@@ -163,7 +163,7 @@ def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def has_repeated_elements(value: object) -> bool:
-    """Whether a tensor is expanded: several of its elements share one place in memory."""
+    """Whether a tensor is expanded, so that several of its elements have the same address."""
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
         return False
     sizes = zip(value.shape, value.stride(), strict=True)
@@ -226,7 +226,7 @@ class TensorSpec:
         self.device_index: int = 0
 
     def init_mem_planning_fields(self) -> None:
-        """Forgets what a planner has decided."""
+        """Clears the fields that a memory planner sets."""
         # Integers once they are planned. Typed as Any, because they are only read after planning.
         self.lifetime: list[Any] = [None, None]
         self.mem_id: Any = None

@@ -30,7 +30,7 @@ Value = Union[  # noqa: UP007 - the operator cannot take forward references
 def _default_decomposition_table(
     _use_old_decomp_table: bool = False,
 ) -> dict[torch._ops.OpOverload, Callable[..., Any]]:
-    """Operator -> function that computes it with core ATen operators.
+    """Maps each operator to a function that computes it with core ATen operators.
 
     `_use_old_decomp_table` gives the smaller table of operators that have always been decomposed, for graphs captured
     before core ATen was defined.

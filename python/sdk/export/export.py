@@ -109,7 +109,7 @@ class ExportSession:
                 its default backend; a recipe of that backend does the same here.)
             dynamic_shapes: As in torch.export.export, or a dict of it by method name.
             constant_methods: Methods without inputs that return a constant; a function is replaced by its result.
-            name, artifact_dir: For your own stages; the context of every artifact has them.
+            name, artifact_dir: Values for custom stages; the context of every artifact has them.
             generate_etrecord: Make the ETRecord for the debugging tools.
             strict: Fail if something would be lost silently (see `sdk.devtools.report.Receipt.losses`).
 

@@ -65,7 +65,7 @@ class LoweringRecipe:
     """How captured programs become programs with delegates.
 
     Attributes:
-        partitioners: By priority: the next partitioner gets the nodes that the ones before it did not take.
+        partitioners: The partitioners by priority: each gets the nodes that the ones before it did not take.
         edge_transform_passes: Functions of a method's name and program that return the passes for this method.
         edge_manager_transform_passes: Functions of the manager that return passes for all methods. They are for the
             stage EDGE_PROGRAM_MANAGER_TRANSFORM, which `ExportRecipe.pipeline_stages` has to list.
@@ -83,13 +83,13 @@ class ExportRecipe:
     """How a model becomes a program.
 
     Attributes:
-        name: For messages and reports.
-        quantization_recipe: None leaves the model as it is.
+        name: The name in messages and reports.
+        quantization_recipe: None does not quantise the model.
         aten_transform_passes: Functions of a method's name and captured program that return a program.
         lowering_recipe: None lowers without delegates: unlike the command line, a recipe has no default backend.
         executorch_backend_config: Memory planning and serialisation.
         pipeline_stages: The stages to run; None chooses them by the kind of model.
-        mode: What the program is for.
+        mode: The purpose of the program: debugging or release.
         strict: The `strict` of torch.export.export. (To fail where something would be lost silently, say
             `export(..., strict=True)`.)
         dtype: torch.float16 computes a float32 model in float16 where that is accurate; inputs and outputs stay

@@ -157,7 +157,7 @@ class QuantizeStage(Stage):
 
 
 class TorchExportStage(Stage):
-    """torch.export. Data: dict of method name to nn.Module -> to ExportedProgram."""
+    """Captures modules with torch.export. Data: dict of method name to nn.Module -> dict to ExportedProgram."""
 
     stage_type = StageType.TORCH_EXPORT
     valid_predecessor_stages = (StageType.SOURCE_TRANSFORM, StageType.QUANTIZE)
@@ -199,7 +199,8 @@ class _DelegatingStage(Stage):
 
 
 class EdgeTransformAndLowerStage(_DelegatingStage):
-    """Edge dialect, passes and delegation. Data: dict of method name to ExportedProgram -> EdgeProgramManager."""
+    """Lowers to edge dialect, runs passes and delegates. Data: dict of method name to ExportedProgram ->
+    EdgeProgramManager."""
 
     stage_type = StageType.TO_EDGE_TRANSFORM_AND_LOWER
     valid_predecessor_stages = (StageType.TORCH_EXPORT,)
@@ -240,7 +241,7 @@ class EdgeTransformAndLowerStage(_DelegatingStage):
 
 
 class ToEdgeStage(Stage):
-    """Edge dialect. Data: dict of method name to ExportedProgram -> EdgeProgramManager."""
+    """Lowers to edge dialect. Data: dict of method name to ExportedProgram -> EdgeProgramManager."""
 
     stage_type = StageType.TO_EDGE
     valid_predecessor_stages = (StageType.TORCH_EXPORT,)
@@ -266,7 +267,7 @@ class ToEdgeStage(Stage):
 
 
 class EdgeProgramManagerTransformStage(Stage):
-    """Passes over programs in edge dialect: first the passes of each method, then the passes for all methods."""
+    """Runs passes over programs in edge dialect: first the passes of each method, then the passes for all methods."""
 
     stage_type = StageType.EDGE_PROGRAM_MANAGER_TRANSFORM
     valid_predecessor_stages = (StageType.TO_EDGE,)
@@ -299,7 +300,7 @@ class EdgeProgramManagerTransformStage(Stage):
 
 
 class ToBackendStage(_DelegatingStage):
-    """Delegation of programs in edge dialect. Data: EdgeProgramManager."""
+    """Delegates parts of programs in edge dialect. Data: EdgeProgramManager."""
 
     stage_type = StageType.TO_BACKEND
     valid_predecessor_stages = (StageType.TO_EDGE, StageType.EDGE_PROGRAM_MANAGER_TRANSFORM)
@@ -323,7 +324,7 @@ class ToBackendStage(_DelegatingStage):
 
 
 class ExecutorchStage(Stage):
-    """The form that runs. Data: EdgeProgramManager -> ExecutorchProgramManager."""
+    """Lowers to the form that the runtime executes. Data: EdgeProgramManager -> ExecutorchProgramManager."""
 
     stage_type = StageType.TO_EXECUTORCH
     valid_predecessor_stages = (

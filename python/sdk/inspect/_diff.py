@@ -21,7 +21,7 @@ _LEFT_OUT = ("path", "offset", "tensors")
 
 
 def differences(first: Path, second: Path) -> list[Difference]:
-    """Each difference as `{"path": "methods/forward/memory/1/bytes", "a": ..., "b": ...}`; None stands for a missing
+    """Each difference as `{"path": "methods/forward/memory/1/bytes", "a": ..., "b": ...}`; None means a missing
     value.
 
     The digests of sections are compared, too, so that different weights are a difference. Raises CommandError as

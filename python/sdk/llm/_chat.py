@@ -29,7 +29,7 @@ def main(argv: Sequence[str], prog: str) -> int:
 
 
 _ROOM = 4
-"""The part of the context that an answer has at least, 1 / _ROOM, unless --max-new-tokens asks for less."""
+"""An answer gets at least 1 / _ROOM of the context, unless --max-new-tokens asks for less."""
 
 
 class Conversation:

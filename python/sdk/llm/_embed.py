@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The vectors of texts: a line of numbers for each text. The products of vectors of length 1 say how alike texts are.
+"""Turn texts into vectors: a line of numbers for each text. The dot product of two vectors of length 1 says how alike
+the texts are.
 
-Some models expect a text for their task before each text ("query: "); their pages say which.
+Some models expect a prefix that names the task before each text ("query: "); the model's page says which.
 """
 
 from __future__ import annotations

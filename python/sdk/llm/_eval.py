@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Perplexity of a text: e to the mean negative log-likelihood of its tokens, each after those before it.
+"""Perplexity of a text: e to the mean negative log-likelihood of its tokens, each given the tokens before it.
 
 The text is cut into windows of the context's length; each window begins with an empty context. The program gives the
-logits of one token a call unless it was exported with debug.generate_full_logits=true, which makes this many times
-quicker.
+logits of one token a call unless it was exported with debug.generate_full_logits=true, which makes the evaluation many
+times faster.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _log_likelihoods(method: Any, tokens: list[int], chunk: int) -> Iterator[flo
     while position < len(tokens) - 1:
         part = tokens[position : min(position + chunk, len(tokens) - 1)]
         (logits,) = method.execute([torch.tensor([part]), torch.tensor([position])])
-        if logits.dim() == 2:  # the program returns those of the last token only
+        if logits.dim() == 2:  # the program returns the logits of the last token only
             if len(part) > 1:
                 chunk = 1
                 continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn the checkpoint of a language model into a program with its cache, tokenizer and chat template.
 
-MODEL is a .gguf file, whose weights stay as they are quantised, a folder with config.json, .safetensors files and
+MODEL is a .gguf file (its weights keep their quantisation), a folder with config.json, .safetensors files and
 tokenizer.json, or the id of such a model on the Hugging Face hub, which is downloaded. The program answers prompts with
 `sdk llm run`, and in every runtime.
 """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The program, and what it runs with."""
+    """Adds the arguments for the program, its tokenizer, its weights and the number of threads."""
     parser.add_argument("model", type=file_path, metavar="MODEL.pte", help="a program of a language model")
     parser.add_argument("--tokenizer", type=file_path, help="its tokenizer (the one inside the program)")
     parser.add_argument(

@@ -44,7 +44,7 @@ def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptio
     Args:
         given: What `--input` named: files, which may hold several values, `zeros`, `ones`, `random`, or `=NUMBER`.
         slots: The inputs of the method.
-        options: How files become inputs.
+        options: The options for converting files to inputs.
 
     Raises:
         CommandError: A file cannot be read, or the number of values differs from the number of inputs.

@@ -26,7 +26,7 @@ class PictureOptions:
             of its sides, `pad` adds black bars.
         resize_to: For `crop`, the length of the shorter side before the middle is cut out; None for the input's length.
         mean, std: One for each channel or one for all: `(value / 255 - mean) / std`.
-        bgr: Blue first.
+        bgr: Whether channels are in the order blue, green, red.
     """
 
     resize: str = "crop"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that a backend's runner computes in place of its device: results to compare with, and no measure of time."""
+"""Programs that a backend's runner computes instead of its device, to compare results. Their time means nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdk.runtime._program import Method, Program
 
 
 class ReferenceWarning(UserWarning):
-    """A program is computed by a reference in the place of a backend's device."""
+    """Warns that a reference computes the program instead of the backend's device."""
 
 
 class ReferenceMethod(Method):
@@ -28,7 +28,8 @@ class ReferenceMethod(Method):
         """Runs the method and returns its outputs, which are always copies.
 
         Raises:
-            ValueError: their number, a shape or a dtype is wrong, or the reference does not support an operation.
+            ValueError: the number of inputs, or the shape or dtype of one, is wrong, or the reference does not support
+                an operation.
         """
         import numpy as np
         import torch
@@ -49,7 +50,7 @@ class ReferenceProgram(Program):
 
     Attributes:
         reference: The name of the backend.
-        note: What the results are, and what they are not.
+        note: A description of the reference, and of its differences from the device.
     """
 
     def __init__(self, program: ExecuTorchProgram, source: str | bytes, backend: str) -> None:

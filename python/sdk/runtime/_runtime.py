@@ -108,7 +108,7 @@ class Runtime:
             instruction_limit: How many instructions one call may run before it fails with OutOfResources, so that
                 a loop without an end ends; 2^26 by default.
             reference: The name of a backend whose reference computes the program in the place of the backend's device,
-                in lower case. A `ReferenceWarning` says what that is; the result is a `ReferenceProgram`, which
+                in lower case. A `ReferenceWarning` describes the reference; the result is a `ReferenceProgram`, which
                 takes no `data_map` and records nothing.
 
         Raises:

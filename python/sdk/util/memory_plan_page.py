@@ -25,8 +25,8 @@ def write_memory_plan_page(
 ) -> None:
     """Writes an HTML page, which needs nothing else, with one drawing for each arena.
 
-    Time goes from left to right, one step an instruction, and bytes from the bottom up. A box is a tensor: pointing at
-    it shows which, how large, and what made it.
+    Time goes from left to right, one step for each instruction, and bytes go from the bottom up. A box is a tensor.
+    Pointing at it shows its type, its size and the operator that wrote it.
 
     Arguments:
         executorch_program_manager: what `to_executorch()` has returned.

@@ -167,7 +167,7 @@ def test_settings_of_languages(model: Any) -> None:
     settings.is_multilingual, settings.lang_to_id, settings.task_to_id = True, {"<|de|>": 40}, {"transcribe": 41}
     try:
         assert metadata_of(model, "de")["get_decoder_prompt_ids"] == [40, 41, LANGUAGE]
-        with pytest.raises(SettingsError, match=r"does not know <\|fr\|>; it knows <\|de\|>"):
+        with pytest.raises(SettingsError, match=r"does not support <\|fr\|>; it supports <\|de\|>"):
             metadata_of(model, "fr")
     finally:
         settings.is_multilingual = False

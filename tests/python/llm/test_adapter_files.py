@@ -206,7 +206,7 @@ def test_programs_that_somebody_edited(tmp_path: Path, capsys: pytest.CaptureFix
         *(({"how": text}, "get_lora: expected a JSON object") for text in ("[1]", "3", "{", "[" * 100_000)),
         *(({"how": {**HOW, "scale": value}}, "a positive number as scale") for value in (0, -1, True, "1", math.inf)),
         *(({"how": {**HOW, "head_dim": value}}, "whole number as head_dim") for value in (0, -16, True, 16.0, [16])),
-        ({"how": {**HOW, "head_dim": 15}}, "expected whole heads, whose head_dim of the model is 15"),
+        ({"how": {**HOW, "head_dim": 15}}, "expected whole heads of an even head_dim; the model has head_dim 15"),
         ({"how": {**HOW, "use_hf_rope": 1}}, "true or false as use_hf_rope"),
         ({"dtype": ScalarType.INT}, "expected a matrix of torch.float16 or .*, found torch.int32"),
         ({"places": huge}, "at most 4294967296 bytes, found 40000002048"),

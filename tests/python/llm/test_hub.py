@@ -91,7 +91,7 @@ def test_what_to_download_is_said(cache: Path, tmp_path: Path, capsys: pytest.Ca
         CheckpointError, match=r"`Qwen/Qwen3-4B` cannot be downloaded from the hub: .*; download config"
     ):
         make_model(read_settings(None, ["base.model_class=qwen3_4b"]))
-    with pytest.raises(CheckpointError, match=r"tokenizer.json of `no/such` into a folder and name that folder"):
+    with pytest.raises(CheckpointError, match=r"tokenizer.json of `no/such` into a folder and pass its path"):
         downloaded("no/such")
     assert main(["llm", "export", "no/such", "-o", str(tmp_path / "a.pte")]) == 2
     assert "`no/such` cannot be downloaded from the hub" in capsys.readouterr().err

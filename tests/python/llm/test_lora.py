@@ -141,7 +141,7 @@ def test_adapters_whose_values_do_not_fit(tmp_path: Path) -> None:
     name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight"
     args = ModelArgs(head_dim=16)
     for value, message in (
-        (torch.zeros(63, 4), r"q_proj.lora_B.weight: expected whole heads, .* is 16 .* found 63 rows"),
+        (torch.zeros(63, 4), r"q_proj.lora_B.weight: expected whole heads .* has head_dim 16, the matrix 63 rows"),
         (torch.zeros(64), r"q_proj.lora_B.weight: expected a matrix .* found torch.float32 of sizes \[64\]"),
         (torch.zeros(64, 4, dtype=torch.int8), r"q_proj.lora_B.weight: expected a matrix .* found torch.int8"),
     ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a quantised model to a program of the operators `cortex_m::*`."""
+"""Lowers a quantised model to a program of the operators `cortex_m::*`."""
 
 from __future__ import annotations
 

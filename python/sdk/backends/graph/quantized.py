@@ -59,9 +59,9 @@ def is_any_dequantize(node: Any) -> bool:
 def split_conversion(
     node: Node, takes: Collection[Node], title: str, dequantizes: Callable[[Node], bool] = lambda user: True
 ) -> str | None:
-    """For backends in which a quantize and the dequantizes of its result are one operator: returns why the backend
-    cannot take a quantize or dequantize if it takes exactly the calls in `takes`, or None if it can. `dequantizes`
-    selects the users of a quantize that the backend has to take, too; the default is all."""
+    """For backends that compute a quantize and the dequantizes of its result as one operator. Returns why the backend
+    cannot take a quantize or dequantize when it takes exactly the calls in `takes`; None if it can. `dequantizes`
+    selects the users of a quantize that the backend must also take; by default all."""
     if is_any_quantize(node) and not all(user in takes for user in node.users if dequantizes(user)):
         return f"{title} does not take all calls that dequantise its result"
     if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:

@@ -40,7 +40,7 @@ class VendorCompiler:
     Attributes:
         title: Its name, for messages.
         modules: The modules that it needs.
-        remedy: What to install, and from where.
+        remedy: The advice in error messages: the package to install, and its source.
         compile: Compiles a program with options to bytes. Imports the modules.
     """
 
@@ -93,7 +93,7 @@ def remember(compiled: bytes, graph: Graph) -> None:
 def graph_for(title: str, network: bytes | memoryview, named_data: Callable[[str], bytes]) -> Graph:
     """The graph of the bytes that `VendorCompiler.answer` returned.
 
-    Raises ValueError if they were compiled in another process: nothing but the device runs them.
+    Raises ValueError if they were compiled in another process: then only the device can run them.
     """
     if is_reference(network):
         return from_bytes(network, named_data)

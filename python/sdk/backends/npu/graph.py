@@ -48,7 +48,7 @@ class Value:
     Attributes:
         dtype: The dtype in which its elements are stored.
         shape: Its sizes, which are known.
-        quantization: What its integers represent; None if its elements are not quantised.
+        quantization: The numbers that its integers represent; None if its elements are not quantised.
         data: Its elements if it is a constant.
     """
 

@@ -30,7 +30,7 @@ class Computation:
         call: The call.
         values: The values of the graph.
         tensors: The tensors by position, with the dtypes that the values declare.
-        rescale: How sums are multiplied by fixed-point factors.
+        rescale: The function that multiplies sums by fixed-point factors.
     """
 
     call: Call

@@ -23,7 +23,7 @@ class Interpreter:
 
     Args:
         graph: The graph, which must not change afterwards.
-        rescale: How sums are multiplied by fixed-point factors.
+        rescale: The function that multiplies sums by fixed-point factors.
         rules: Replacements, by name, for the rules of calls that the processor rounds differently.
 
     Raises ValueError for a call of an operator that graphs do not have.

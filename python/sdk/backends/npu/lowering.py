@@ -75,7 +75,7 @@ class Lowering:
         return self._positions[node][0]
 
     def alias(self, node: Node, positions: list[int]) -> None:
-        """Makes tensors that exist already the results of a node."""
+        """Records values that the graph already has as the results of a node."""
         self._positions[node] = positions
 
     def is_done(self, node: Node) -> bool:
@@ -225,8 +225,8 @@ def _activation(node: Node, name: str, call: Call) -> Node | None:
 
 
 def has_quantized_result(node: Node) -> bool:
-    """Whether the result of a call is stored as integers: a call that quantises it follows, it keeps the scale of its
-    operand, or it is computed with the activation function after it."""
+    """Whether the result of a call is stored as integers. It is if the next call quantises it, if it keeps the scale of
+    the call's operand, or if it is computed together with the activation function after it."""
     name = name_of(node)
     return (
         name in _KEEPS or _quantize_after(node) is not None or _activation(node, name, Call(name, [], [])) is not None

@@ -138,7 +138,7 @@ def _copy(lowering: Lowering, node: Node) -> None:
 
 
 def _with_number(lowering: Lowering, node: Node) -> None:
-    """An operator on a tensor and a number, as the operator on two tensors."""
+    """Lowers an operator on a tensor and a number to the operator on two tensors."""
     source, number, *rest = arguments_of(node).values()
     kind = torch.float32 if dtype_of(node).is_floating_point else dtype_of(node)
     constant = Ref(lowering.graph.add(Value(kind, (), None, torch.tensor(number, dtype=kind))))

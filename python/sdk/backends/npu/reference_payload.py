@@ -133,7 +133,7 @@ def _argument(argument: Any) -> bytes:
 def from_bytes(payload: bytes | memoryview, named_data: Callable[[str], bytes]) -> Graph:
     """The graph of a payload.
 
-    Raises ValueError for bytes that are no valid payload. The message has the offset and what was expected there.
+    Raises ValueError for bytes that are not a valid payload. The message has the offset and what was expected there.
     """
     reader = Reader(payload)
     if reader.bytes(len(MAGIC)) != MAGIC:

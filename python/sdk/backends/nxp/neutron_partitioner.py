@@ -88,7 +88,7 @@ class NeutronPartitioner(SupportPartitioner):
         compile_spec: The result of `generate_neutron_compile_spec`; by default for the target imxrt700.
         neutron_target_spec: The target; by default that of the compile specs. `custom_delegation_options` are accepted
         here, too, as in releases of ExecuTorch before 1.2.
-        custom_delegation_options: What is delegated beyond the default.
+        custom_delegation_options: Options that delegate more than the default.
         post_quantization_state_dict: The constants of the quantised model. Has no effect, because the constants are
         read from the program.
         preserve_ops: Operators of ATen that are not decomposed, in addition to those that Neutron has.

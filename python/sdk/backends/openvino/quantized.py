@@ -19,8 +19,8 @@ def axis_of(node: Node) -> int | None:
 
 
 def parameters_of(node: Node) -> tuple[Any, ...]:
-    """Returns what a quantize and a dequantize must have in common to be inverse: scales, zero points, axis, limits,
-    dtype."""
+    """Returns the parameters that a quantize and a dequantize must share to be inverse: scales, zero points, axis,
+    limits, dtype."""
     return tuple(node.args[1:])
 
 

@@ -44,7 +44,7 @@ def symmetric_configuration(
 
     Args:
         is_per_channel: Weights have a scale for each output channel instead of one.
-        is_qat: For training with `prepare_qat_pt2e`.
+        is_qat: Whether the model is prepared for training, with `prepare_qat_pt2e`.
         is_dynamic: Activations get their scale when the model runs, and results are floats.
         act_qmin, act_qmax: The range of activations as integers.
         weight_qmin, weight_qmax: The range of weights as integers.

@@ -15,6 +15,8 @@ BACKEND = Backend(
     quantization=schemes(int8=("samsung_a8w8", "int8 weights and activations")),
     operators="sdk.backends.samsung.operators:OPERATORS",
     runner="sdk.backends.samsung.verify:ReferenceProgram",
-    runner_note="an interpreter in PyTorch, which is not Samsung's compiler and arithmetic: run it on a device too",
+    runner_note=(
+        "an interpreter in PyTorch, which is not Samsung's compiler and arithmetic: run the program on a device too"
+    ),
     tolerance=0.05,  # integers are rounded at other steps than in PyTorch
 )

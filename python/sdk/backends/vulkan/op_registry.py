@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators of the runtime. `vulkan_supported_ops` has the conditions of each by its name, which is the name of
-calls in payloads. The partitioner delegates calls that meet them.
+"""The operators of the runtime. `vulkan_supported_ops` maps the name that an operator has in payloads to its
+conditions. The partitioner delegates the calls that meet these conditions.
 
 The conditions without `ours` and `widened` are those of ExecuTorch 1.4, which therefore runs the programs made with
 `compat="1.4"`.

@@ -47,8 +47,8 @@ class VulkanSupport(Support):
         return OPERATORS.refusal(node, self.program, self.options)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
-        """Refuses nodes that must be with all their readers but are not, and nodes whose weights are also used outside
-        their part, so that the delegate cannot own these."""
+        """Refuses nodes that must be in one part with all their readers but are not, and nodes whose weights are also
+        used outside their part, so that the delegate cannot own the weights."""
         for node in nodes:
             if self.is_only_with_readers(node) and any(part_of.get(user) != part_of[node] for user in node.users):
                 yield node, "several parts read it"

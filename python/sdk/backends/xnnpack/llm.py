@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Language models for XNNPACK: its settings, and what they mean for its partitioner and its quantizer."""
+"""Language models for XNNPACK: the settings, and the arguments of partitioner and quantizer that they determine."""
 
 from __future__ import annotations
 

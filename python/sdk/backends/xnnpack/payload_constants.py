@@ -24,7 +24,7 @@ class PayloadConstants:
         self._numbers: dict[str, int] = {}
 
     def add(self, tensor: torch.Tensor) -> int:
-        """The number of a constant.
+        """The index of a constant, counted from 1.
 
         Raises:
             ValueError: It is computed from weights that are marked for different data files.

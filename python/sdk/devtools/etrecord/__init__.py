@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords: what the developer tools need to know about a program in addition to its file."""
+"""ETRecords: files with the graphs and debug maps of a program, which the developer tools read in addition to it."""
 
 from __future__ import annotations
 

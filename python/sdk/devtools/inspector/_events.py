@@ -77,11 +77,12 @@ class Event:
         name: The runtime's name of it, or the delegate's identifier.
         perf_data: Its times; None where it was only recorded.
         op_types: The operators of its nodes, as the edge dialect names them.
-        delegate_debug_identifier: What the delegate calls it; None outside of delegates.
+        delegate_debug_identifier: The identifier that the delegate gave the event; None outside of delegates.
         debug_handles: The debug handles of its nodes: one, several, or None.
-        num_outputs: How many values it returns.
-        stack_traces: By node, where in the model's source it was called.
-        module_hierarchy: By node, the modules that it was called in: name to path and class, outermost first.
+        num_outputs: The number of values that it returns.
+        stack_traces: For each node, the stack trace of its call in the model's source.
+        module_hierarchy: For each node, the modules in which it was called, outermost first: a dict from name to path
+            and class.
         is_delegated_op: Whether it ran inside a delegate.
         delegate_backend_name: The backend, where it is a delegate or inside of one.
         debug_data: The recorded results of the first run, in order.
@@ -105,7 +106,7 @@ class Event:
     _start_time: list[int] | None = None
     # The debug handles of the nodes whose results are in `debug_data`. None means those of `debug_handles`.
     _recorded_handles: tuple[int, ...] | None = None
-    # The operator of that node, if the delegate names it.
+    # The operator of the node whose result is in `debug_data`, if the delegate names it.
     _recorded_operator: str | None = None
 
     @property
@@ -124,7 +125,7 @@ class Event:
 
     @property
     def start_time(self) -> list[int] | None:
-        """When it began in each run, in ticks of the device's clock."""
+        """When the event began in each run, in ticks of the device's clock."""
         return self._start_time
 
     @property

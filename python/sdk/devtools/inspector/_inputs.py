@@ -48,8 +48,8 @@ def run_on(
     Args:
         blocks: The recorded runs, not empty.
         candidates: The inputs that a run may have used, the likely ones first.
-        whose: What the inputs are, for the message: "the ETRecord's".
-        advice: What to do, for the message.
+        whose: The owner of the candidates, for the message, such as "the ETRecord's".
+        advice: The advice at the end of the message.
         stateful: Whether `blocks` has only the first run because the method has state, for the message.
 
     Raises:

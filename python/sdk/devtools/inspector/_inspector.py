@@ -112,11 +112,12 @@ class Inspector:
             source_time_scale: The unit of the device's ticks.
             target_time_scale: The unit of the times that are shown.
             debug_buffer_path: The file with the recorded tensors. Without it they are None.
-            delegate_metadata_parser: Reads what a delegate logged with an event: from the bytes of each run to a list
-                of strings, or to a dict whose keys become columns.
-            delegate_time_scale_converter: From the name of a delegate's event and a time of it to the time in the
-                target time scale, for delegates with a separate clock. By default, delegates use the device's clock.
-            enable_module_hierarchy: Accepted: events always have their modules.
+            delegate_metadata_parser: Parses the metadata that a delegate logged with an event. Takes a list with the
+                bytes of each run, and returns a list of strings, or a dict whose keys become columns.
+            delegate_time_scale_converter: Takes the name of a delegate's event and one of its times, and returns
+                the time in the target time scale, for delegates with a separate clock. By default, delegates use the
+                device's clock.
+            enable_module_hierarchy: Has no effect, because events always have their modules.
             reference_graph_name: The graph of the ETRecord in which the nodes of events are looked up: the edge
                 program, or the name of a graph that was added to the ETRecord.
             buffer_path: Another name of `debug_buffer_path`.

@@ -44,7 +44,7 @@ class MismatchError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """The place that a node comes from: the node itself, and what its metadata says."""
+    """A node as the origin of an event: its name and operator, and the stack trace and modules in its metadata."""
 
     name: str
     op_type: str
@@ -196,7 +196,7 @@ class Sources:
         return None if found is None else DelegateMetadata(found)
 
     def handles(self, instruction: int | None, identifier: int | str | None = None) -> Handles:
-        """The debug handles of an instruction, or of what its delegate calls `identifier`; None if they are not known.
+        """The debug handles of an instruction or, in its delegate, of the event `identifier`; None if they are unknown.
 
         An identifier that the delegate's map lacks yields the handles of the whole delegate.
         """

@@ -30,7 +30,8 @@ from sdk.devtools.inspector._matching import KERNEL_EVENT, OPERATOR_CALL, Source
 from sdk.exir.record import ETRecord
 
 Operator: TypeAlias = tuple[DebugHandle, Kind]
-"""An operator of a graph: its debug handle, and its kind among the operators with this handle."""
+"""An operator of a graph: its debug handle, and its `Kind`, because a quantize or dequantize node may have the same
+handle."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Layer:
 @dataclass(frozen=True)
 class Reference:
     """The values of eager mode: results and names of operators by debug handle, in the order of the graph `module`, and
-    the flat list of inputs. `by_kind` distinguishes operators that share a handle."""
+    the flat list of inputs. `by_kind` has the results separately for operators that share a handle."""
 
     outputs: dict[DebugHandle, Any]
     by_kind: dict[Operator, Any]
@@ -159,8 +160,8 @@ def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[La
     """The values of a block that eager mode computed too, in the order of the graph, one for each debug handle.
 
     If several instructions carry out one operator, the last one is taken. A delegate's results are the results of its
-    operators that are read outside. Values that a backend recorded of its operators are included. Of a quantised
-    result, the last recorded form is taken.
+    operators that are read outside. Values that a backend recorded of its operators are included. If a result was
+    recorded as a float, quantised and dequantised, the last of these is taken.
     """
     position = {handle: index for index, handle in enumerate(reference.outputs)}
     order = (Kind.OTHER, Kind.QUANTIZE, Kind.DEQUANTIZE)
@@ -231,7 +232,7 @@ def _results(handles: Sequence[int], values: Sequence[Any], sources: Sources, re
 
 
 def _read_outside(handles: Sequence[int], sources: Sources) -> list[int]:
-    """The handles of those nodes whose results nodes with other handles read, or that are outputs."""
+    """The handles of the nodes whose results are outputs or are read by nodes with other handles."""
     members = set(handles)
     found: dict[int, None] = {}
     if sources.program is not None:

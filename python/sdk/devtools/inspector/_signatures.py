@@ -20,7 +20,7 @@ def find_populated_event(event: flatcc.Event) -> ProfileEvent | DebugEvent:
 
 
 def delegate_ids(event: ProfileEvent | DebugEvent) -> tuple[int | None, str | None]:
-    """The identifier that a delegate gave an event: an integer or a text, and None for the other one."""
+    """The identifier that a delegate gave an event, as (integer, text), one of which is None."""
     number, text = event.delegate_debug_id_int, event.delegate_debug_id_str
     return (number if number is not None and number != -1 else None), (text or None)
 

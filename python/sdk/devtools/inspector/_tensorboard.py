@@ -22,7 +22,7 @@ def write_events(path: str, program: ExportedProgram, blocks: Iterable[tuple[Eve
     Args:
         path: A folder, as `tensorboard --logdir` expects it.
         program: The program that ran, in edge dialect.
-        blocks: Kinds of runs, with the timed events of each: every operator once.
+        blocks: Blocks of events, each with its timed events, in which every operator occurs once.
 
     Raises:
         ImportError: The package `tensorboard` is missing.
@@ -53,14 +53,14 @@ def write_events(path: str, program: ExportedProgram, blocks: Iterable[tuple[Eve
 
 
 def _names(graph: OperatorGraph, scope: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """The name of each node, and the one in TensorBoard: in the scopes of its modules."""
+    """Pairs of the name of a node and its name in TensorBoard, which begins with the scopes of the node's modules."""
     for element in graph.elements:
         if not isinstance(element, OperatorGraph):
             yield element.name, "/".join((*scope, element.name.removesuffix("_")))
         elif element.graph_name in ("inputs", "forward", "outputs"):
             yield from _names(element, scope)
         else:
-            # A module's name is its path; its own part is what the path of the parent module lacks.
+            # A module's name is its path; only the last component is added, because the scope has the parent modules.
             own = element.graph_name.rsplit(".", 1)[-1]
             yield from _names(element, (*scope, own))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded values: from a debug buffer to tensors and numbers."""
+"""Converts recorded values in a debug buffer to tensors and numbers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from sdk.util.paths import file_path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints or writes the table. 0, or 1 with one line on the standard error where a file cannot be read."""
+    """Prints or writes the table. Returns 0, or 1 after one line on stderr if a file cannot be read."""
     units = [scale.value for scale in TimeScale]
     parser = argparse.ArgumentParser(
         prog="python -m sdk.devtools.inspector.inspector_cli",

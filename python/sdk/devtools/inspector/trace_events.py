@@ -44,13 +44,14 @@ def trace_events(
 ) -> dict[str, Any]:
     """The events of all runs as one trace: a JSON object with `traceEvents`.
 
-    The runtime has a track, and each backend has one for what its delegates log; where events of a track overlap, it
-    has several. With an ETRecord, the arguments of an event name the operators, their modules and source lines.
+    The runtime has a track, and each backend has one for the events that its delegates log. Events that overlap are put
+    on several tracks. With an ETRecord, the arguments of an event name the operators, their modules and source lines.
 
     Args:
         etdump: What `read_etdump` returned.
         etrecord: The ETRecord of the program that ran.
-        source_time_scale: The unit of the device's ticks. Cycles have no length: one is shown as a microsecond.
+        source_time_scale: The unit of the device's ticks. Cycles have no length in seconds; one cycle is shown as a
+        microsecond.
         method_name: The method of the ETRecord that ran; by default the one whose instructions match the events.
 
     Raises:

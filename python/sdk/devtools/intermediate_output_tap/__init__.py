@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Intermediate values as outputs of a program, to compare what a device or a backend computes with eager.
+"""Turns intermediate values into outputs of a program, to compare the results of a device or a backend with eager mode.
 
     program, specs = tap_intermediate_outputs_(torch.export.export(model, inputs))
     expected = program.module()(*inputs)

@@ -49,8 +49,9 @@ def tap_compare(
 def compare_aot_runtime_dataframe(
     specs: Sequence[TapSpec], aot_flat: Sequence[Any], rt_flat: Sequence[Any]
 ) -> pd.DataFrame:
-    """A pandas frame with a row for each tap, from all outputs of the tapped program in eager mode and of the one that
-    ran.
+    """A pandas frame with a row for each tap.
+
+        `aot_flat` has all outputs of the tapped program in eager mode, `rt_flat` those of the program that ran.
 
     Columns: the tap's `node_name`, `module_path`, `module_class`, `op_target`, `reducer_name` and `output_index`;
     `aot_NAME` and `rt_NAME` for each number of a reducer; for whole tensors `sqnr_db`, the signal-to-noise ratio, and

@@ -22,7 +22,7 @@ def modules_of(node: Node) -> dict[str, tuple[str, str]]:
 
 
 def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSelector:
-    """Every call, except of these functions or operators."""
+    """Selects every call except those of these functions or operators."""
 
     def selected(node: Node) -> bool:
         names = (getattr(node.target, "__name__", ""), str(node.target))
@@ -42,15 +42,15 @@ def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelec
     """Selects values computed by modules whose path matches a pattern, such as `layers.*.attention`; `*` also matches
     dots.
 
-    `output_only`: only what leaves the module. Raises ValueError without any pattern.
+    `output_only`: select only the outputs of the module. Raises ValueError without any pattern.
     """
     _need(patterns, "pattern")
     return _in_modules(lambda path, _: any(fnmatchcase(path, pattern) for pattern in patterns), output_only)
 
 
 def select_by_module_class(*class_names: str, output_only: bool = True) -> NodeSelector:
-    """Selects values computed by modules of these classes, such as `Linear`. `output_only`: only the outputs of the
-    module.
+    """Selects values computed by modules of these classes, such as `Linear`. `output_only`: select only the outputs of
+    the module.
 
     Raises ValueError without any name.
     """

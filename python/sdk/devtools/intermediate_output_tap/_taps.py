@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes values of a program outputs, before it is lowered, and replaces the marks afterwards."""
+"""Turns values of a program into outputs before it is lowered, and replaces the marks afterwards."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sdk.devtools.page._graph import Graph
 
 
 def times_of(inspector: Inspector, graph: Graph) -> dict[str, Any] | None:
-    """The times of a run as plain data; None if nothing was measured. No time is counted in two `events`.
+    """The times of a run as plain data; None if nothing was measured. The times of different `events` do not overlap.
 
     An event has the nodes that it ran. An event for a delegate's time outside its operators has the `partition`.
     """

@@ -1,4 +1,4 @@
-// What is known about the selected node or module.
+// The panel with the details of the selected node or module.
 
 function link(item, text) {
   return element('button', { type: 'button', class: 'link', onclick: () => { showTab('graph'); select(item); } }, text || titleOf(item));

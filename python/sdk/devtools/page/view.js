@@ -1,4 +1,4 @@
-// Draws the graph, moves it, and keeps what is selected.
+// Draws the graph, moves it, and stores the selection.
 
 const state = { methods: [], method: null, tree: null, by: 'modules', colour: 'backend', selected: null, backends: [], items: new Map(), lines: [], x: 0, y: 0, zoom: 1 };
 
@@ -155,7 +155,7 @@ function setAll(open) {
   else fit();
 }
 
-// The item that is visible for it: the item itself, or the outermost collapsed group around it.
+// The visible item that represents an item: the item itself, or the outermost collapsed group around it.
 function shown(item) {
   return ancestors(item).find(group => !group.open) || item;
 }

@@ -15,7 +15,7 @@ from sdk.exir._messages import source_of
 
 
 def program_operators(program: Any) -> dict[str, list[str]]:
-    """Method -> the operators of its kernel calls."""
+    """Maps each method to the operators of its kernel calls."""
     return {
         plan.name: [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
         for plan in program.execution_plan

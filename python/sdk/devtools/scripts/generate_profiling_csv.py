@@ -17,7 +17,7 @@ def generate_csv(etdump_path: str | os.PathLike[str], output: str | os.PathLike[
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0, or 1 with one line on the standard error where a file cannot be read or written."""
+    """Returns 0, or 1 after one line on stderr if a file cannot be read or written."""
     parser = argparse.ArgumentParser(prog="python -m sdk.devtools.scripts.generate_profiling_csv", description=__doc__)
     parser.add_argument("--etdump_path", default="./model.etdump", help="the ETDump that the runtime wrote")
     parser.add_argument("--output", default="./model_profiling.csv", help="the file to write")

@@ -94,8 +94,8 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Writes a list with the sizes of each graph of an ETRecord. 0, or 1 with one line on the standard error where a
-    file cannot be read or written."""
+    """Writes a list with the sizes of each graph of an ETRecord. Returns 0, or 1 after one line on stderr if a file
+    cannot be read or written."""
     options = parse_args(arguments)
     try:
         record = parse_etrecord(options.etrecord_path)

@@ -39,7 +39,7 @@ def visualize(
         visualizable: The program; for a manager, its method `forward`.
         reuse_server: Show it in the server that runs already, if there is one.
         no_open_in_browser: Only print the address.
-        **kwargs: For `visualize_model_explorer`: `port`, `host`, or a custom `config`.
+        **kwargs: Arguments of `visualize_model_explorer`: `port`, `host`, or a custom `config`.
 
     Raises ImportError without Model Explorer.
     """
@@ -97,7 +97,7 @@ def visualize_with_clusters(
         reuse_server: Show it in the server that runs already, if there is one. By default each call starts one.
         get_node_partition_name: The name of the partition that a node is in, or None.
         get_node_qdq_cluster_name: The name of the cluster that a node is in, or None.
-        **kwargs: For `visualize_model_explorer`.
+        **kwargs: Arguments of `visualize_model_explorer`.
 
     Raises ImportError without Model Explorer.
     """

@@ -21,7 +21,7 @@ def get_default_model_resource_dir(model_file_path: str) -> Path:
 
 
 def get_checkpoint_dtype(checkpoint: dict[str, Any]) -> torch.dtype | None:
-    """The dtype of the first weight, None for a checkpoint without weights. Prints which ones have another."""
+    """The dtype of the first weight, None for a checkpoint without weights. Prints the other dtypes, if any."""
     dtypes = {name: value.dtype for name, value in checkpoint.items() if isinstance(value, Tensor)}
     first = next(iter(dtypes.values()), None)
     if others := [f"{name} ({dtype})" for name, dtype in dtypes.items() if dtype != first]:

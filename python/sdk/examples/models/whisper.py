@@ -19,7 +19,7 @@ class WhisperWrapper(nn.Module):
         self.model = model
 
     def forward(self, input_features: Tensor, decoder_input_ids: Tensor) -> Tensor:
-        """Mel features, [1, bands, frames], and tokens, int64 [1, tokens], to [1, tokens, hidden size]."""
+        """Takes mel features, [1, bands, frames], and tokens, int64 [1, tokens]. Returns [1, tokens, hidden size]."""
         result: Tensor = self.model(
             input_features=input_features, decoder_input_ids=decoder_input_ids, use_cache=False
         ).last_hidden_state

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs to `.pte` bytes and back."""
+"""Converts programs to the bytes of `.pte` files and back."""
 
 from __future__ import annotations
 

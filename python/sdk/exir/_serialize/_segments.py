@@ -58,7 +58,7 @@ class SegmentReader:
 
 
 def insert_header(flatbuffer: FlatbufferResult, header: bytes) -> Cord:
-    """The flatbuffer with a header inserted after its identifier. The header's size must keep what follows aligned."""
+    """The flatbuffer with a header inserted after its identifier. The header's size must keep the rest aligned."""
     if len(header) % flatbuffer.max_alignment:
         raise ValueError(
             f"a header of {len(header)} bytes breaks the flatbuffer's alignment {flatbuffer.max_alignment}"

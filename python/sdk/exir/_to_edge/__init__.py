@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ATen dialect to edge dialect: `_lower.lower_to_edge`.
+"""Lowers ATen dialect to edge dialect: `_lower.lower_to_edge`.
 
-    _lower      a program: its graph, then its signature
-    _graph      a graph, node by node; `_writes` handles operators that write in place
+    _lower      lowers a program: its graph, then its signature
+    _graph      lowers a graph, node by node; `_writes` handles operators that write in place
     _emitter    adds operators to the edge graph
     _recorder   decomposes one operator into others
-    _symbols    nodes that compute symbolic sizes
+    _symbols    finds or adds nodes that compute symbolic sizes
 
 The name has an underscore because `sdk.exir.to_edge` is the function that users call.
 """

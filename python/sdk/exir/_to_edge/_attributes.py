@@ -14,8 +14,9 @@ from sdk.exir._to_edge._emitter import ConstantSink
 
 
 def add_attribute(root: torch.nn.Module, name: str, value: Any) -> str:
-    """Makes `value` an attribute and returns its name, which differs from `name` if another attribute has that: scalars
-    become constants under names that the model may use, and inlined regions have names like those around them."""
+    """Adds `value` as an attribute and returns the attribute's name. It differs from `name` if another attribute has
+    that name: scalars become constants under names that the model may use, and inlined regions have names like those
+    around them."""
     free = name
     for index in itertools.count():
         if getattr(root, free, value) is value:

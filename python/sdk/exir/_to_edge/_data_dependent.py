@@ -17,7 +17,7 @@ aten = torch.ops.aten
 
 
 def _numel(*tensors: torch.Tensor) -> int | None:
-    """The most elements that the tensors have together, broadcast."""
+    """An upper bound of the number of elements of the shape to which the tensors broadcast; None if there is none."""
     count = 1
     for size in torch.broadcast_shapes(*(t.shape for t in tensors)):
         bound = upper_bound(size)
@@ -38,11 +38,11 @@ _BOUNDS: dict[torch._ops.OpOverload, Callable[..., int | None]] = {
     aten.unique_consecutive.default: lambda x, inverse=False, counts=False, dim=None: _along(x, dim),
     aten.unique_dim.default: lambda x, dim, *_, **__: _along(x, dim),
 }
-"""Operator to the largest size that its result can have, given its arguments."""
+"""Maps each operator to a function of its arguments, which returns the largest size that the result can have."""
 
 
 _DIM = {aten.unique_consecutive.default: 3, aten.unique_dim.default: 1}
-"""Operator to the place of the dimension among its arguments."""
+"""The position of the argument `dim`, by operator."""
 
 
 def corrected(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, Any], value: Any) -> Any:

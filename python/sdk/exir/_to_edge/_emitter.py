@@ -76,8 +76,8 @@ class EdgeEmitter:
         return result
 
     def _keeps_inner(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> bool:
-        """Called by the recorder: whether a call inside a decomposition stays whole. It is shown as a node, which the
-        graph then does not have."""
+        """Called by the recorder: whether a call inside a decomposition stays whole. `keep` decides on a temporary node
+        of the call, which is removed from the graph afterwards."""
         assert self._options.keep is not None
         node = self._graph.call_function(op, *pytree.tree_map(self._to_node, (args, kwargs)))
         node.meta = {**self._meta, "val": self._evaluate(op, args, kwargs)}

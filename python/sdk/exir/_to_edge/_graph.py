@@ -56,8 +56,8 @@ class EdgeGraph:
 
 
 def _origin_of(node: Node) -> dict[str, Any]:
-    """The metadata for nodes that are made for `node`: a separate part, and their origin in the form of torch's
-    tracer, by which tools find the ATen node of an edge node.
+    """The metadata of the nodes that replace `node`: a copy of its metadata without values, and `from_node`, as torch's
+    tracer writes it, by which tools find the ATen node of an edge node.
     """
     meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
     if node.op == "call_function":
@@ -200,7 +200,7 @@ class EdgeLowering(WriteLowering):
         return self._symbols.node_for(value) if isinstance(value, SYM_TYPES) else value
 
     def _python(self, node: Node) -> Any:
-        """Arithmetic on symbolic numbers, and `getitem`."""
+        """Lowers arithmetic on symbolic numbers, and `getitem`."""
         args, kwargs = self._map(node.args), self._map(node.kwargs)
         if node.target is operator.getitem and isinstance(node.args[0], Node):
             if node.args[0] in self._views:
@@ -244,7 +244,7 @@ class EdgeLowering(WriteLowering):
         if not unchanged and not _has_unbacked(val):
             val = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
         elif op in VIEW_TO_COPY:
-            # A copy is dense, where the view that exporting computed has its base's strides, or zeros.
+            # A copy is dense, whereas the view that exporting computed has the strides of its base, or strides of 0.
             val = pytree.tree_map_only(torch.Tensor, self._contiguous, val)
         return self._emit(op, args, kwargs, val)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ATen dialect to edge dialect: lowers the graph of an `ExportedProgram` and rebuilds its signature around the
+"""Lowers the graph of an `ExportedProgram` from ATen dialect to edge dialect, and rebuilds the signature for the
 result."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def lower_to_edge(
     """The edge form of a program. The input is not changed; weights are shared, not copied.
 
     Programs that write through views are first made functional by `torch.export`'s own tracer, which is slower;
-    `notes` then says so.
+    a note says so then.
     """
     if notes is not None:
         notes += _training_notes(program)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes to memory that several elements of a tensor share, as those of `expand` and overlapping windows do.
+"""Finds writes to memory that several elements of a tensor share, as after `expand` or in overlapping windows.
 
 In eager mode all of these elements change. A functional program has a value for each element: PyTorch's own tracer
-adds up the changes of all of them, and gives wrong numbers.
+adds up the changes of all of them, and gives wrong results.
 """
 
 from __future__ import annotations

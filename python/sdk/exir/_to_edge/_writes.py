@@ -91,8 +91,8 @@ class WriteLowering(EdgeEmitter):
         return returned if len(returned) > 1 else returned[0] if returned else None
 
     def _store(self, node: Node, target: Node, compute: Callable[[], Any]) -> Any:
-        """From `node` on, `target` has the value of `compute`, and so have its elements in the tensor that it is a view
-        of."""
+        """Sets the value of `target` for the nodes after `node` to that of `compute`. If `target` is a view, also sets
+        its elements in the tensor that it is a view of."""
         chain = self._chain(target)
         base, position = self._views.get(target, target), self._order[node]
         for other in [view for view, root in self._views.items() if root is base and view not in chain]:

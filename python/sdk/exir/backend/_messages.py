@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Errors in backends: their context, in the form that errors in passes have, and what a partitioner did wrong."""
+"""Errors in backends: adds their context, in the same form as for errors in passes, and describes wrong tags."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["ChangedGraphError", "TagError", "add_context", "source_of"]
 
 
 class TagError(RuntimeError, ValueError):
-    """Tags from which no delegate can be made. ExecuTorch raises RuntimeError."""
+    """Raised for tags from which no delegate can be made. ExecuTorch raises RuntimeError."""
 
 
 class ChangedGraphError(AssertionError, ValueError):
-    """A partitioner that did more than to set tags. ExecuTorch raises AssertionError."""
+    """Raised if a partitioner did more than set tags. ExecuTorch raises AssertionError."""

@@ -24,7 +24,7 @@ class PreprocessResult:
     backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,
     by key. `in_place_outputs` maps outputs to inputs, by position, in whose memory the backend can compute them because
     nothing else reads what was there: the new contents of a cache. The program may then pass one tensor for both.
-    `debug_value_map` says what the backend records of its instructions: for each of its ids, the debug handle and the
+    `debug_value_map` describes the values that the backend records: for each of its ids, the debug handle and the
     operator of the node that computes the value, and whether the channels come last.
     `memory_padding` is how many bytes past the end of an input or output the backend may read: the memory plan adds
     that many bytes to the end of each arena.

@@ -43,12 +43,12 @@ class WhyNoPartitionReporter:
         return "\n".join([rule, *(line for row in cells for line in (*_lines(row, widths), rule))])
 
     def wrap_check(self, operator_support: OperatorSupportBase, message: str) -> OperatorSupportBase:
-        """`operator_support`, which notes `message` for each node that it does not support."""
+        """Wraps `operator_support` so that each node that it does not support is recorded with `message`."""
         return ReportRejected(operator_support, self, message)
 
 
 class ReportRejected(OperatorSupportBase):
-    """What `WhyNoPartitionReporter.wrap_check` returns."""
+    """The wrapper that `WhyNoPartitionReporter.wrap_check` returns."""
 
     def __init__(self, operator_support: OperatorSupportBase, reporter: WhyNoPartitionReporter, message: str) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs to programs."""
+"""Turns planned graphs into programs."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class ControlFlowEmitter:
         self._kernel("aten::clone", "out", source, memory_format, target, target)
 
     def _move(self, source: Ref, target: Ref) -> None:
-        """Makes `target` the number, or refer to the tensor, that `source` is."""
+        """Copies the number in `source` to `target`, or makes `target` refer to the same tensor as `source`."""
         self.method.code.append(self.node, MoveCall(move_from=int(source), move_to=int(target)))
 
     def _jump_if_false(self, condition: Ref, destination: int = 0) -> JumpFalseCall:

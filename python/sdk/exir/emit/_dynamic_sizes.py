@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dynamic sizes of a method's inputs: what the runtime needs to check the inputs of a call."""
+"""The dynamic sizes of a method's inputs, by which the runtime checks the inputs of a call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dynamic_sizes(
     """`ExecutionPlan.dynamic_sizes` of a method.
 
     Arguments:
-        inputs: of each input the spec, whose sizes are the largest ones, and the fake tensor, whose sizes are symbolic.
+        inputs: for each input, the spec, which has the largest sizes, and the fake tensor, which has symbolic sizes.
         ranges: the program's `range_constraints`.
     """
     numbers: list[int] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Emission: planned graphs with out variants to a `Program` of the schema."""
+"""Emission: turns planned graphs with out variants into a `Program` of the schema."""
 
 from __future__ import annotations
 

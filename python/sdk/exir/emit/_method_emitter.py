@@ -90,7 +90,8 @@ class MethodEmitter:
 
     @property
     def num_outs(self) -> dict[int, int]:
-        """Instruction index -> how many values it returns, of delegates and of kernels without a debug handle."""
+        """Instruction index -> number of values that it returns, for delegate calls and for kernels without a debug
+        handle."""
         return self.code.num_outs
 
     def emit(self) -> ExecutionPlan:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what the emitter needs from one node, and reports nodes that programs cannot express."""
+"""Reads arguments, results and names from one node for the emitter, and reports nodes that programs cannot express."""
 
 from __future__ import annotations
 

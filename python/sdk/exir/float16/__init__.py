@@ -30,9 +30,9 @@ from sdk.exir.graph.programs import assemble, copy_program, make_graph_module, w
 def to_float16(program: ExportedProgram) -> ExportedProgram:
     """A copy of `program`, a float32 program from torch.export, with float16 weights and intermediate results.
 
-    Inputs, outputs and state keep their dtypes. What loses accuracy in float16 (sums, exponentials, norms, positions,
-    numbers outside its range), the bodies of control flow and operators of other libraries stay in float32; notes of
-    the receipt say which, and why. `program` is not changed.
+    Inputs, outputs and state keep their dtypes. Operators that lose accuracy in float16 (sums, exponentials, norms,
+    positions, values outside its range), the bodies of control flow and operators of other libraries stay in float32.
+    The receipt's notes list them with the reasons. `program` is not changed.
 
     Raises:
         ExportError: The program writes to its tensors in a way that PyTorch's tracer cannot make functional.

@@ -66,7 +66,7 @@ class Planner:
         mode: The mode of its fake tensors.
         constants: The weights and constants by node, without the buffers that the program changes.
         names: The names of weights and constants in the model, by the names of their nodes.
-        wide: What float16 may not hold: state, and inputs whose examples exceed it.
+        wide: The inputs that float16 may not hold: state, and inputs whose examples exceed its range.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """State that methods of a program share (`MemoryPlanningPass(share_mutable_buffers=True)`).
 
-A buffer that one method changes is no constant in a method that only reads it, because a backend would keep its first
-value. Nor may a delegate keep the buffer to itself.
+A buffer that one method changes must not be a constant in a method that only reads it, because a backend would keep
+its first value. Nor may a delegate keep such a buffer as its own state.
 """
 
 from __future__ import annotations

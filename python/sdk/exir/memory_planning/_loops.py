@@ -13,7 +13,7 @@ from sdk.exir.schema import TensorShapeDynamism
 from sdk.exir.tensor import TensorSpec
 
 _CARRY = {"scan": 1, "while_loop": 2, "map_impl": None}
-"""Position of the argument with the initial values of what a loop carries."""
+"""Position of the argument with the initial values of the state that a loop passes from iteration to iteration."""
 
 
 def number_carried(node: Node) -> int:

@@ -224,7 +224,7 @@ class _Graph:
         )
 
     def _join_all(self, candidates: Sequence[_Candidate]) -> bool:
-        """Makes results parts of their operands unless that raises the peak. Returns whether it did."""
+        """Places results inside their operands unless that raises the peak. Returns whether it did."""
         self.changes.clear()
         self.replaced.clear()
         joined = [candidate for candidate in candidates if self._join(candidate)]
@@ -243,8 +243,8 @@ class _Graph:
         return False
 
     def _raised(self, mem_id: Any) -> bool:
-        """Whether the changes make more bytes live than were at the peak. Only what they touch is looked at: a graph
-        has as many candidates as nodes."""
+        """Whether the changes raise the peak of live bytes. Only the nodes that they affect are examined, because a
+        graph may have as many candidates as nodes."""
         alive, peak = self.alive[mem_id], self.peaks[mem_id]
         changes = [change for change in self.changes if change.mem_id == mem_id]
         before = int(alive[peak]) - sum(change.bytes for change in changes if change.start <= peak < change.end)
@@ -300,7 +300,8 @@ def _compatible(moved: Sequence[_Access], others: Sequence[_Access], index: int)
 
 
 def _offsets(view: Callable[..., Any], node: Node, operand: TensorSpec, results: Sequence[TensorSpec]) -> Iterator[int]:
-    """Bytes from the operand's start to each result; fewer than there are results if one is not a part of it."""
+    """Yields the offset in bytes of each result from the operand's start. Ends at the first result that is not a part
+    of the operand."""
     arguments = node.target._schema.arguments
     outs = {argument.name for argument in arguments if argument.is_out}
     kwargs = {name: value for name, value in node.kwargs.items() if name not in outs}

@@ -87,8 +87,9 @@ WHOLE_PADS = frozenset(
         aten.replication_pad3d.default,
     }
 )
-"""Core ATen operators that PyTorch's table decomposes nevertheless: into five operators that compute indices in
-each call, and an indexing operator for each dimension. Runtimes have kernels that copy."""
+"""Core ATen operators that PyTorch's table decomposes although they are core: into five operators that compute
+indices in each call, and an indexing operator for each dimension. They stay whole, because runtimes have kernels for
+them, which only copy."""
 
 
 EXTRA_CORE_OPS = frozenset(
@@ -209,8 +210,8 @@ def returns_alias(op: torch._ops.OpOverload) -> bool:
 
 
 def functional_form(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The operator that computes what the in-place operator `op` writes; None if no such operator takes the same
-    arguments."""
+    """The functional form of the in-place operator `op`: an operator that returns the value that `op` writes. None if
+    no such operator takes the same arguments."""
     name = op._schema.name.split("::")[-1]
     if not name.endswith("_") or name.endswith("__"):
         return None
@@ -240,4 +241,4 @@ SCALAR_OPS = frozenset(
         aten.scalar_tensor.default,
     }
 )
-"""They compute sizes and numbers, not tensors, and keep their ATen form in edge dialect."""
+"""Operators that compute sizes and numbers, not tensors. They keep their ATen form in edge dialect."""

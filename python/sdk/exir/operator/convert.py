@@ -65,8 +65,8 @@ def _get_overload_schema(op_overload: torch._ops.OpOverload) -> Any | None:
 def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOverload, tuple[str, ...]]:
     """The out variant of an operator, and the names of its out arguments in order.
 
-    An overload qualifies if it takes the operator's arguments, of the same names and types, and one out argument a
-    result. It may leave out dtype, layout, device and pin_memory, which the out tensors imply. Raises
+    An overload qualifies if it takes the operator's arguments, of the same names and types, and one out argument for
+    each result. It may leave out dtype, layout, device and pin_memory, which the out tensors imply. Raises
     `NoOutVariantError` if no overload qualifies.
     """
     schema = op_overload._schema

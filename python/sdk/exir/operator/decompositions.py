@@ -160,8 +160,8 @@ def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) ->
 
 
 def _linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> Any:
-    """Integers: the ends are converted to the dtype first, and the numbers between them computed in float64, as eager
-    does. PyTorch's decomposition computes them in float32 between ends that are not converted."""
+    """For integers, the ends are first converted to the dtype, and the numbers between them are computed in float64, as
+    in eager mode. PyTorch's decomposition does not convert the ends, and computes in float32."""
     if dtype is None or dtype.is_floating_point or dtype.is_complex or steps < 2:
         return torch._decomp.decomposition_table[aten.linspace.default](start, end, steps, dtype=dtype, **options)
     first, last = (
@@ -285,7 +285,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     **{packet.n_scalar: _scalar_second(packet.default) for packet in _POLYNOMIALS},
     **{packet.x_scalar: _scalar_first(packet.default) for packet in _POLYNOMIALS},
 }
-"""Operator to the function that computes it."""
+"""Maps each operator to the function that computes it."""
 
 PYTORCH_DECOMPOSITIONS: tuple[torch._ops.OpOverload, ...] = (
     aten._addmm_activation.default,

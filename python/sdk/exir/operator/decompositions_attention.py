@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators that torch.nn.MultiheadAttention and TransformerEncoderLayer call for inference, decomposed into what
-these modules compute otherwise. A strict capture under `torch.no_grad()` has them.
+"""Decomposes the fused operators that torch.nn.MultiheadAttention and TransformerEncoderLayer call for inference into
+the operators that these modules call in training. Graphs of a strict capture under `torch.no_grad()` contain the fused
+operators.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ aten = torch.ops.aten
 
 
 def _masked(scores: Tensor, mask: Tensor | None, mask_type: int | None) -> Tensor:
-    """Elements of the mask other than zero leave a score out. Its shape is (length, length) for the type 0, (batch,
-    length) for 1, and for 2 the shape of the scores, (batch, heads, length, length)."""
+    """Masks the scores at which the mask is not zero. The shape of the mask is (length, length) for the type 0, (batch,
+    length) for 1, and (batch, heads, length, length), as that of the scores, for 2."""
     if mask is None:
         return scores
     if mask_type == 1:

@@ -202,7 +202,7 @@ LINALG: dict[torch._ops.OperatorBase, Callable] = {
     aten.ormqr.default: _multiply_by_q,
     aten.triangular_solve.default: _triangular_solve,
 }
-"""Operator to the function that computes it."""
+"""Maps each operator to the function that computes it."""
 
 if hasattr(aten, "cholesky"):  # until PyTorch 2.13
     LINALG[aten.cholesky.default] = _cholesky

@@ -102,8 +102,8 @@ def _log_normal(x: Tensor, mean: float = 1, std: float = 2, *, generator: Any = 
 
 def _multinomial(p: Tensor, count: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Random indices with the probabilities p. Without replacement, they are the indices of the largest p / e, where e
-    has an exponential distribution. With replacement, they are the places of uniform numbers in the cumulative sum of
-    p."""
+    has an exponential distribution. With replacement, they are the positions at which uniform numbers fall in the
+    cumulative sum of p."""
     p = p.to(_float_of(p.dtype))
     if not replacement or count == 1:
         keys = p / -torch.log1p(-_uniform(p.shape, p.dtype))
@@ -144,4 +144,4 @@ RANDOM: dict[torch._ops.OperatorBase, Callable] = {
     aten.rrelu_with_noise_functional.default: _rrelu,
     aten.uniform.default: _uniform_like,
 }
-"""Operator to the function that computes it."""
+"""Maps each operator to the function that computes it."""

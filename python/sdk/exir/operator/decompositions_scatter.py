@@ -162,4 +162,4 @@ SCATTER: dict[torch._ops.OperatorBase, Callable] = {
     aten.scatter.value_reduce: _scatter_reduced_value,
     aten.segment_reduce.default: _segment_reduce,
 }
-"""Operator to the function that computes it."""
+"""Maps each operator to the function that computes it."""

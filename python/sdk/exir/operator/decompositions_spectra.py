@@ -60,4 +60,4 @@ SPECTRA: dict[torch._ops.OperatorBase, Callable] = {
     aten.stft.default: _stft,
     aten.unfold_backward.default: _unfold_backward,
 }
-"""Operator to the function that computes it."""
+"""Maps each operator to the function that computes it."""

@@ -217,4 +217,4 @@ STATISTICS: dict[torch._ops.OperatorBase, Callable] = {
     aten.median.dim: _median,
     aten.mode.default: _mode,
 }
-"""Operator to the function that computes it."""
+"""Maps each operator to the function that computes it."""

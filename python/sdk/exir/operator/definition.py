@@ -26,8 +26,8 @@ def define(
 ) -> None:
     """Defines an operator with its out variant, unless another package in the process already has.
 
-    `eager` computes, and `meta` says what the results look like. The schema of the out variant is the kernel's; `out`
-    declares its results, separated by commas.
+    `eager` computes the results, `meta` only their shapes and dtypes. The schema of the out variant is the kernel's;
+    `out` declares its results, separated by commas.
     """
     _, known = torch._C._jit_get_operation(f"{library.ns}::{name}")
     written, names = zip(*(each.split() for each in out.split(",")), strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scratch memory that an out variant asks for besides its results."""
+"""Scratch tensors that an out variant requires in addition to its results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ GetScratchMetas = Callable[..., "dict[str, ScratchTensorMetadata]"]
 
 
 def attach_get_scratch_metas_fn(out_variant: torch._ops.OpOverload) -> Callable[[GetScratchMetas], GetScratchMetas]:
-    """Decorator: the function returns, for the arguments of a call, the scratch tensors of the operator by
-    argument name."""
+    """Decorator for a function that takes the arguments of a call of `out_variant` and returns the scratch tensors that
+    the call needs, by argument name."""
 
     def decorate(get_scratch_metas: GetScratchMetas) -> GetScratchMetas:
         out_variant.get_scratch_metas = get_scratch_metas

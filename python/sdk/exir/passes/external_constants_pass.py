@@ -128,7 +128,7 @@ def delegate_tag(node: Node) -> str | None:
 
 
 def mark_placeholders_of_branches(program: ExportedProgram, constants: Mapping[Node, InputSpec]) -> None:
-    """Gives the placeholders through which branches and loop bodies read a weight the mark of the weight.
+    """Copies the mark of a weight to the placeholders through which branches and loop bodies read the weight.
 
     `constants` are all placeholders of a weight, those in branches included.
     """

@@ -21,7 +21,7 @@ _TO_MEMORY_FORMAT = {dim_order: aten for aten, dim_order in _TO_DIM_ORDER.items(
 
 
 class MemoryFormatOpsPass(ExportPass):
-    """Memory formats to dim orders. `to_edge` does this already unless `_skip_dim_order` is set."""
+    """Converts memory formats to dim orders. `to_edge` does this already unless `_skip_dim_order` is set."""
 
     def call_operator(self, op: Any, args: tuple, kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
         if op not in _TO_DIM_ORDER:
@@ -38,7 +38,7 @@ class MemoryFormatOpsPass(ExportPass):
 
 
 class DimOrderOpsRevertPass(ExportPass):
-    """Dim orders to memory formats, for backends that support only these."""
+    """Converts dim orders to memory formats, for backends that support only memory formats."""
 
     def call_operator(self, op: Any, args: tuple, kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
         if op not in _TO_MEMORY_FORMAT:

@@ -104,7 +104,7 @@ class MemoryPlanningPass(PassBase):
         return PassResult(graph_module, True)
 
     def _set_alloc_node_spec(self, graph_module: GraphModule) -> None:
-        """Gives `memory.alloc` nodes the specs of the results that use their memory, in branches, too."""
+        """Sets the spec of each `memory.alloc` node to that of the result that uses its memory, also in branches."""
         for node in graph_module.graph.nodes:
             for branch in control_flow_branches(graph_module, node):
                 self._set_alloc_node_spec(branch)

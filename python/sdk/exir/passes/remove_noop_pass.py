@@ -38,7 +38,7 @@ class RemoveNoopPass(ExportPass):
     """Removes copies to the same dtype, sizes and layout, and permutations that permute nothing. If such a copy is
     dequantised before and quantised after with the same parameters, these two calls are removed, too.
 
-    What is returned stays, because an output needs separate memory.
+    A copy that the program returns stays, because an output needs separate memory.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:

@@ -26,8 +26,8 @@ def trained_parameters(signature: ExportGraphSignature) -> list[str]:
 
 
 def weights_to_outputs_pass(exported_program: ExportedProgram) -> ExportedProgram:
-    """The program with the trained parameters as its last outputs, and as state: an output is the memory of the
-    parameter, which the next call reads. A program without gradients is returned as it is.
+    """Returns the program with the trained parameters as additional outputs, after the others, and as state: such an
+    output is the memory of the parameter, which the next call reads. A program without gradients is returned unchanged.
 
     Raises ExportError if a backend has a trained parameter, which no optimizer could change there.
     """
@@ -46,7 +46,7 @@ def weights_to_outputs_pass(exported_program: ExportedProgram) -> ExportedProgra
         inputs.append(spec)
     refuse_copies_of_backends(names, set(names) - nodes.keys())
     arguments = {name: TensorArgument(name=nodes[name].name) for name in names}
-    # Its own new value: nothing is written, but the planner keeps the memory between calls.
+    # The parameter is its own new value: nothing is written, but the planner keeps the memory between calls.
     state = [OutputSpec(OutputKind.BUFFER_MUTATION, arguments[name], name) for name in names]
     returned = [OutputSpec(OutputKind.USER_OUTPUT, arguments[name], None) for name in names]
     weights = tuple(nodes[name] for name in names)
@@ -70,8 +70,9 @@ def refuse_copies_of_backends(trained: Iterable[str], owned: Collection[str]) ->
 
 
 def training_methods(name: str, signature: ExportGraphSignature) -> dict[str, Any]:
-    """Values of the methods that tell `TrainingModule` where the gradients and parameters of `name` are among its
-    outputs, and their names. Empty for a method without gradients.
+    """Returns constant methods, by name, that `TrainingModule` calls: the indices of the first gradient and of the
+    first parameter among the outputs of the method `name`, and the names of the parameters. Empty for a method without
+    gradients.
 
     Raises ExportError if other outputs lie between the gradients.
     """

@@ -71,17 +71,17 @@ class ExecutorchProgramManager:
 
     @property
     def debug_handle_map(self) -> dict[str, dict[int, int | list[int]]]:
-        """For every method, instruction number to debug handle."""
+        """For every method, a dict from instruction number to debug handle."""
         return self._emitter_output.debug_handle_map
 
     @property
     def delegate_map(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """For every method, instruction number to the debug information of the delegate that it calls."""
+        """For every method, a dict from instruction number to the debug information of the delegate that it calls."""
         return self._emitter_output.method_to_delegate_debug_id_map
 
     @property
     def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
-        """For every method, instruction number to number of results."""
+        """For every method, a dict from instruction number to number of results."""
         return self._emitter_output.instruction_id_to_num_outs_map
 
     @property

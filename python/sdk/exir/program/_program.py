@@ -235,8 +235,8 @@ class EdgeProgramManager:
         return self._derive(programs, config)
 
     def to_backend(self, partitioner: Any) -> EdgeProgramManager:
-        """Lowers what a partitioner claims: in every method, or with the partitioners of a dict in the methods it
-        names."""
+        """Lowers the nodes that a partitioner claims, in every method. A dict gives a partitioner for each of the
+        methods that are its keys."""
         by_method = partitioner if isinstance(partitioner, Mapping) else dict.fromkeys(self._edge_programs, partitioner)
         for name in by_method:
             find_method(self._edge_programs, name)
@@ -393,7 +393,7 @@ def _named_data(programs: dict[str, ExportedProgram], added: Mapping[str, bytes]
 def _recorded(
     manager: EdgeProgramManager, programs: dict[str, ExportedProgram], transformed: bool = False
 ) -> EdgeProgramManager:
-    """Returns `manager` after recording its current programs, and those that they were made from."""
+    """Records the current programs of `manager`, and the programs that they were made from. Returns `manager`."""
     record = ETRecord()
     record.add_exported_program(programs)
     record.add_edge_dialect_program(manager)

@@ -42,8 +42,8 @@ class _Table:
 
 
 def keep_quantized_embeddings(program: ExportedProgram) -> ExportedProgram:
-    """`program`, or a copy with such operators where an embedding reads the dequantisation of constants. Computes the
-    same numbers. Tables without a kernel stay unchanged."""
+    """Returns a copy of `program` in which such an operator replaces each embedding of a dequantised constant, or
+    `program` itself if it has none. The results are the same. Tables for which there is no kernel stay unchanged."""
     names = [(node, str(node.target)) for node in program.graph.nodes if node.op == "call_function"]
     found = [node for node, name in names if name == _EMBEDDING and _table_of(program, node.args[0]) is not None]
     if not found:

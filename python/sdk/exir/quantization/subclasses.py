@@ -14,7 +14,8 @@ _PART = "export.access_subclass_inner_tensor.default"
 
 
 def unwrap_subclasses(program: ExportedProgram) -> ExportedProgram:
-    """`program`, or a copy whose calls that take a part of a weight read a constant instead."""
+    """Returns a copy of `program` in which constants replace the calls that read parts of a weight, or `program` itself
+    if there are no such calls."""
     if not any(str(node.target) == _PART for node in program.graph.nodes):
         return program
     copied = copy_program(program)

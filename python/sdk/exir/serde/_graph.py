@@ -3,7 +3,8 @@
 handles.
 
 The original's records (ExecuTorch 1.4) keep programs as the JSON of `torch.export` with schema version 5.4. torch
-writes a later version, whose new fields have defaults, so it reads both; the original's reader refuses unknown fields.
+writes a later version, whose new fields have defaults, so torch reads both versions. The original's reader refuses
+unknown fields.
 Edge operators are named `executorch.exir.dialects.edge.ops.NAMESPACE.NAME.OVERLOAD`; a delegate's first argument is a
 string: the lowered module as JSON, its bytes in base64.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes programs of what a file holds: checks all of it, then lets torch's reader build the graph."""
+"""Makes programs from the content of a file: checks all of it, then lets torch's reader build the graph."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads the JSON of a program as the dataclasses of torch's schema, and checks every value.
 
-torch's reader trusts its input: it makes Python source of the names of nodes, inputs and weights and runs it, evaluates
-expressions over sizes, imports what the structure of inputs names and looks functions up by name. What passes here has
-the types of the schema, names that are identifiers, expressions that are already objects of SymPy, and targets that are
-operators.
+torch's reader trusts its input: it writes the names of nodes, inputs and weights into Python source and runs it,
+evaluates expressions over sizes, imports the modules that the structure of inputs names, and looks functions up by
+name. After the checks of this module, data has the types of the schema, names are identifiers, expressions are objects
+of SymPy, and targets are operators.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class ProgramReader:
             return self._dataclass(kind, data, where, depth)
         if issubclass(kind, enum.IntEnum):
             if type(data) is not int or data not in _values(kind):
-                raise damaged(f"{where} is {_shown(data)}, which no {kind.__name__} is")
+                raise damaged(f"{where} is {_shown(data)}, expected {kind.__name__}")
             return data
         if kind is float:
             return _float(data, where)
@@ -178,7 +178,7 @@ class ProgramReader:
         ((tag, value),) = data.items()
         hints = _hints(kind)
         if tag not in hints:
-            raise damaged(f"{where} is {_shown(tag)}, which no {kind.__name__} is")
+            raise damaged(f"{where} is {_shown(tag)}, expected {kind.__name__}")
         if tag == "as_none":
             return kind.create(as_none=True)  # true, or [] of older versions
         return kind.create(**{tag: self._field(kind, tag, hints[tag], value, depth)})
@@ -222,7 +222,7 @@ _ARGUMENTS = (
     *((schema.ModuleCallSignature, name) for name in ("inputs", "outputs")),
 )
 _MAY_BE_INFINITE = ("RangeConstraint.min_val", "RangeConstraint.max_val")
-"""Written as `Infinity` by the original."""
+"""Fields that ExecuTorch writes as `Infinity` if there is no bound."""
 
 
 @functools.cache

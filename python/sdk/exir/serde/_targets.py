@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a node of a serialised program may call.
+"""Checks the functions that the nodes of a serialised program call.
 
 torch's reader follows any dotted name from `torch`, `operator` or `math`, so that `torch.os.system` and
 `torch.ops.load_library` are functions to it. Here a name must be in a list, or name a registered operator whose effects
@@ -67,7 +67,7 @@ FUNCTIONS = frozenset(
         *(f"torch._functorch.predispatch.{name}" for name in _BATCHING),
     )
 )
-"""Functions that are not operators: arithmetic on sizes, and what torch.vmap becomes."""
+"""Functions that are not operators: arithmetic on sizes, and the functions to which torch.vmap is traced."""
 
 
 def registered(name: str) -> torch._ops.OpOverload:
@@ -148,8 +148,8 @@ def _refused(node: schema.Node, reason: str) -> ExportError:
 
 
 def check_source(name: str) -> None:
-    """Checks the function that a node was made from: tools only show it, but torch's reader looks it up, from torch
-    where the name begins with that. Raises ExportError for one outside of PyTorch."""
+    """Checks the name of the function that a node was made from. Tools only show it, but torch's reader looks up each
+    part of the name, such as `torch.nn`. Raises ExportError for a name that leads out of PyTorch."""
     if name.startswith("#"):
         check_target(name)
         return

@@ -19,9 +19,9 @@ from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
 def load_weights(path: str | os.PathLike[str]) -> Any:
     """The content of a checkpoint. Nothing of it is executed.
 
-    Its tensors are mapped: a file may be larger than the memory, and a tensor beyond the end of its storage is an error
-    that takes none. PyTorch would read the compressed bytes of a file that another tool has packed again as weights, so
-    such a file is unpacked first. Files from before PyTorch 1.6 are copied.
+    Its tensors are mapped, so a file may be larger than the memory. A tensor beyond the end of its storage is an error,
+    for which no memory is allocated. A file that another tool has compressed is unpacked first, because PyTorch would
+    take its compressed bytes for weights. Files from before PyTorch 1.6 are copied.
 
     Raises OSError, TensorFileError, and RuntimeError, EOFError or UnpicklingError of torch.load.
     """

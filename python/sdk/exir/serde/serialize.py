@@ -50,9 +50,9 @@ def serialize(exported_program: ExportedProgram, opset_version: dict[str, int] |
 
 
 def deserialize(artifact: SerializedArtifact) -> ExportedProgram:
-    """The program of `serialize`, or of the original's. Runs no code of the file: the graph is checked before torch's
-    reader gets it, and weights and inputs are tensors and plain values. Raises ExportError if the data is not a
-    program."""
+    """Reads the data that `serialize` of this SDK or of ExecuTorch returned. Runs no code of the file: the graph is
+    checked before torch's reader gets it, and weights and inputs are tensors and plain values. Raises ExportError if
+    the data is not a program."""
     with reading():
         return from_dict(
             read_json(artifact.exported_program),
@@ -63,7 +63,8 @@ def deserialize(artifact: SerializedArtifact) -> ExportedProgram:
 
 
 def _weights(program: ExportedProgram) -> dict[str, Any]:
-    """The state, where parameters that passes replaced by tensors are parameters again, as readers expect."""
+    """The state dict. Parameters that passes have replaced by plain tensors become parameters again, as readers
+    expect."""
     parameters = set(program.graph_signature.parameters)
     return {
         name: torch.nn.Parameter(value, requires_grad=False)

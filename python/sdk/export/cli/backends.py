@@ -116,8 +116,8 @@ def told(use: Callable[[], T]) -> T:
 
 
 def settled(options: Options, notes: list[str]) -> Options:
-    """The options with usable backends: if the user names none, the default backend only if the installed runtime
-    contains it. If it does not, `notes` says so."""
+    """Returns the options with the backends to use. If the user names no backend and the installed runtime lacks the
+    default backend, the program is exported for the kernels alone, and a note is added to `notes`."""
     if not options.by_default:
         return options
     if options.backends == (PORTABLE,):

@@ -20,8 +20,8 @@ aten = torch.ops.aten
 
 
 def stable_answers(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> tuple[list[Any], list[str]]:
-    """PyTorch's outputs for calls in sequence if its sorts are stable, and the operators that this changes; none if the
-    model cannot run again, because torch.export's trace changed it."""
+    """PyTorch's outputs for calls in sequence if its sorts are stable, and the operators that this changes. Both lists
+    are empty if the model cannot run again, because torch.export's trace changed it."""
     with _Stable() as mode:
         try:
             answers = eager(module, calls)

@@ -69,7 +69,7 @@ def failed(what: str, error: BaseException) -> CommandError:
     return CommandError(f"{what} failed: {with_type(error, 3)}{at}")
 
 
-# Behind these, torch repeats the line of the user's code, which `user_line` gives.
+# After one of these lines, torch repeats the line of the user's code, which `user_line` gives.
 _PLACES = ("\nThe following call raised this error:", "\nfrom user code:")
 
 

@@ -31,7 +31,7 @@ def fresh(inputs: ExampleInputs, sizes: Sizes, specs: Sequence[InputSpec], gener
     Args:
         inputs: The example.
         sizes: The new sizes.
-        specs: What `--input` described, one for each flattened input; empty for inputs from elsewhere.
+        specs: The parsed `--input` arguments, one for each flattened input; empty for inputs from elsewhere.
         generator: The source of the numbers.
     """
     leaves, structure = pytree.tree_flatten((inputs.args, inputs.kwargs))
@@ -77,7 +77,7 @@ def _like(example: torch.Tensor, shape: tuple[int, ...], generator: torch.Genera
 
 
 def _chosen(example: torch.Tensor, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Elements of the example."""
+    """A tensor of the given shape with randomly chosen elements of the example."""
     return example.reshape(-1)[torch.randint(example.numel(), shape, generator=generator)]
 
 

@@ -121,9 +121,9 @@ def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
 
 
 def read_inputs(file: Path) -> Any:
-    """The inputs in a file: from a file of torch.save(), an array (`.npy`), or arrays (`.npz`), which are positional
-    inputs if they have no names; or from `file.py:name` or `package.module:name`, a value, or a function without
-    arguments that returns it. Raises CommandError."""
+    """Reads the inputs from a file of torch.save(), an array (`.npy`), or several arrays (`.npz`), which are positional
+    inputs if they have no names. `file.py:name` or `package.module:name` names a value, or a function without arguments
+    that returns it. Raises CommandError."""
     if not file.is_file():
         place, colon, name = str(file).rpartition(":")
         if not colon:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MODEL on the command line -> modules to export, by method."""
+"""Loads the modules that MODEL on the command line names, by method."""
 
 from __future__ import annotations
 

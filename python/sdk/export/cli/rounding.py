@@ -3,8 +3,8 @@
 
 Where a model subtracts nearly equal numbers, its output may be small and consist of rounding errors, which another
 order of additions changes entirely. The difference from the program says nothing then, although it is large relative
-to the output. Such an output is distinguished from a small and right one by other runs of the same model in PyTorch: in
-float64, and with inputs and parameters that differ by one unit in the last place.
+to the output. Other runs of the same model in PyTorch tell such an output from a small but exact one: in float64, and
+with inputs and parameters that differ by one unit in the last place.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _other_runs(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> Iter
 
 
 def _run(make: Callable[[], torch.nn.Module], calls: Sequence[ExampleInputs]) -> Iterator[list[Any]]:
-    """The outputs; nothing if the model does not take such numbers."""
+    """Yields the outputs, or nothing if the model does not accept inputs or parameters of this dtype."""
     try:
         yield eager(make(), calls, own=True)
     except Exception:  # a model, or a tensor of a quantised one, refuses other numbers with any exception

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A small class for one model: its methods as functions with named inputs and outputs, in Kotlin, Swift or C++.
+"""Generates a small class for one model, in Kotlin, Swift or C++, whose functions have named inputs and outputs.
 
 description  reads the contents of the class from the program
 languages    names and types in each language; the templates are the .jinja files in this folder

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text from sound: exporting and running models of speech."""
+"""Turns sound into text: exports and runs models of speech."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text from sound.
+"""Turns sound into text.
 
     runner = AsrRunner("whisper.pte")
     print(runner.transcribe_file("speech.wav"))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of Whisper from folders of Hugging Face's form, for `AsrRunner`.
+"""Makes programs for `AsrRunner` from folders with Whisper's weights in Hugging Face's layout. Their methods:
 
-preprocessor  float32 [samples], up to a window of sound, to features [1, bins, frames]
-encoder       features to keys and values of each layer of the decoder: float32 [1, positions, heads, head_dim]
-text_decoder  tokens, int64 [1, n], these keys and values, and the position of the first token, int64 [1], to the
-              logits [1, vocabulary] of the token after them; keeps the cache of its own keys and values
+preprocessor  takes at most one window of sound, float32 [samples], and returns features [1, bins, frames]
+encoder       takes the features and returns the keys and values of the sound for each layer of the decoder,
+float32 [1, positions, heads, head_dim]
+text_decoder  takes tokens, int64 [1, n], these keys and values, and the position of the first token, int64 [1];
+returns the logits [1, vocabulary] of the token after them. Caches the keys and values of the tokens.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from sdk.extension.llm.model.custom_kv_cache import CustomKVCache
 
 _FRAMES_OF_SECOND = 100
 _PROMPT = 8
-"""Tokens of a call of the decoder, at most: start, language, task, time stamps."""
+"""The largest number of tokens in a call of the decoder. The first call has the tokens for start, language, task
+and timestamps."""
 
 
 class Encoder(nn.Module):
@@ -43,7 +45,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList([layer.encoder_attn for layer in whisper.model.decoder.layers])
 
     def forward(self, features: Tensor) -> list[Tensor]:
-        """[1, bins, frames] to keys and values of each layer, one after another."""
+        """Takes [1, bins, frames] and returns the keys and values of each layer in sequence."""
         states = self.encoder(features).last_hidden_state
         found = []
         for layer in self.layers:
@@ -67,7 +69,7 @@ class Decoder(nn.Module):
         )
 
     def forward(self, tokens: Tensor, encoded: list[Tensor], position: Tensor) -> Tensor:
-        """int64 [1, n], the encoder's results and int64 [1] to logits [1, vocabulary]."""
+        """Takes int64 [1, n], the encoder's results and int64 [1]; returns logits [1, vocabulary]."""
         start: Any = position[0].item()
         torch._check(start >= 0)
         torch._check(start + tokens.shape[1] <= self.most)
@@ -143,7 +145,7 @@ def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
 
 
 def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") -> dict[str, Any]:
-    """Methods without inputs: the tokens of `Seq2SeqTranscribeConfig`. Lists without elements are left out.
+    """The values of constant methods by name: the tokens of `Seq2SeqTranscribeConfig`. Empty lists are left out.
 
     `language` and `task` ("transcribe" or "translate", into English) apply to models of several languages. Raises
     SettingsError for a language or task that the model does not support.
@@ -173,7 +175,7 @@ def _timestamps(whisper: Any, ends: list[int], silent: int | None) -> dict[str, 
     if silent is None or not max(ends) < silent < whisper.config.vocab_size - 1:
         return {}
     found = {"get_timestamp_begin": silent + 1, "get_no_timestamps_token_id": silent}
-    found["get_timestamp_step"] = 2 * 160  # samples of a position of the encoder: two frames
+    found["get_timestamp_step"] = 2 * 160  # samples for each position of the encoder, which covers two frames
     latest = getattr(whisper.generation_config, "max_initial_timestamp_index", None)
     return found if latest is None else found | {"get_max_initial_timestamp": latest}
 
@@ -181,7 +183,7 @@ def _timestamps(whisper: Any, ends: list[int], silent: int | None) -> dict[str, 
 def _known(settings: Any, table: str, name: str) -> int:
     ids = getattr(settings, table, None) or {}
     if name not in ids:
-        raise SettingsError(f"the model does not know {name}; it knows {', '.join(sorted(ids)) or 'none'}")
+        raise SettingsError(f"the model does not support {name}; it supports {', '.join(sorted(ids)) or 'none'}")
     return int(ids[name])
 
 

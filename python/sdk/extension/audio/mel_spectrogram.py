@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--max_audio_len", type=int, default=600, help="the longest sound, in seconds")
     parser.add_argument("--stack_output", action="store_true", help="make each chunk an item of the batch")
     parser.add_argument("--streaming", action="store_true", help="do not pad to chunks")
-    parser.add_argument("--backend", default="xnnpack", help="what computes it")
+    parser.add_argument("--backend", default="xnnpack", help="the backend, such as xnnpack")
     export_processor(**vars(parser.parse_args()))
 
 

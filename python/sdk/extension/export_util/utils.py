@@ -31,7 +31,8 @@ def export_to_edge(
     Args:
         dynamic_shapes, strict: As in `torch.export.export`.
         edge_constant_methods: Methods that return a fixed value.
-        edge_compile_config: By default memory formats do not become dim orders (`_skip_dim_order`), as in the original.
+        edge_compile_config: The default keeps memory formats instead of dim orders (`_skip_dim_order`), as in the
+        original.
         verbose: Whether the graphs are logged, at the level INFO.
     """
     from torch.export import export
@@ -61,7 +62,7 @@ def export_to_exec_prog(
     backend_config: ExecutorchBackendConfig | None = None,
     strict: bool = True,
 ) -> ExecutorchProgramManager:
-    """`export_to_edge`, and then the program that runs, made with `backend_config`."""
+    """Calls `export_to_edge`, and then `to_executorch` with `backend_config`."""
     edge = export_to_edge(
         model,
         example_inputs,

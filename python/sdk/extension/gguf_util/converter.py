@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a program of the parts of a GGUF file."""
+"""Makes a program from the hyperparameters and weights of a GGUF file."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class ExtractedModel:
 
 
 def models_of(program: bytes) -> list[ExtractedModel]:
-    """The models of a program, in the order of its methods and delegates. Methods that share weights have one.
+    """The models of a program, in the order of its methods and delegates. Methods that share weights have one model.
 
     Raises:
         ValueError: the program or a payload is damaged.

@@ -184,7 +184,7 @@ class VgfQuantizer(TOSAQuantizer):
 
 
 class EthosUQuantizer(TOSAQuantizer):
-    """The quantizer of an Ethos-U, which has integers only: kernels compute what a setting leaves in floats."""
+    """The quantizer of an Ethos-U, which computes with integers only. Kernels compute the calls that stay in floats."""
 
     def __init__(self, compile_spec: EthosUCompileSpec, use_composable_quantizer: bool = True) -> None:
         super().__init__(compile_spec, use_composable_quantizer)

@@ -27,7 +27,7 @@ def get_symmetric_quantization_config(
 
     Args:
         is_per_channel: Weights have a scale for each output channel instead of one.
-        is_qat: For training with `prepare_qat_pt2e`.
+        is_qat: Whether the model is prepared for training, with `prepare_qat_pt2e`.
         is_dynamic: Activations of linear layers get their scale when the model runs, and results are floats.
         act_qmin, act_qmax: The range of activations as integers.
         weight_qmin, weight_qmax: The range of weights as integers; -7 and 7 for int4 weights.

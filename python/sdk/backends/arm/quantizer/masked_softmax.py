@@ -98,11 +98,11 @@ def _known_mask(place: Place, scores: Node, mask: Node, dim: int) -> Node | None
 
 
 def _less_the_largest(place: Place, scores: Node | None, mask: Node | Tensor, dim: int) -> Node:
-    """Scores with a mask whose values are not known, or a constant mask that also has finite summands. Values that mask
-    an element become minus infinity; the others are an activation that is added to the scores. If a row is masked
-    completely, its largest mask value is subtracted first, which does not change the probabilities. They are equal if
-    float32 cannot hold a score beside that value, and 0 if it is minus infinity. `scores` is None if the mask already
-    contains them."""
+    """Returns the scores with their mask added, for a mask whose values are not known, or a constant mask that also has
+    finite summands. Values that mask an element become minus infinity; the others are an activation that is added to
+    the scores. If a row is masked completely, its largest mask value is subtracted from the mask first, which does not
+    change the probabilities. If that value is so large that adding a score to it is lost in float32, the probabilities
+    of the row are equal; if it is minus infinity, they are 0. `scores` is None if the mask already contains them."""
 
     def compute(target: Any, *arguments: Any) -> Any:
         if any(isinstance(each, Node) for each in arguments):

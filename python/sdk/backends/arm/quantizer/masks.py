@@ -43,7 +43,7 @@ _ARITHMETIC = (
 
 
 def takes_out(node: Any) -> bool:
-    """Whether a choice or a sum masks elements for softmaxes, which are its only users."""
+    """Whether a `where` or an addition masks elements for softmaxes, which are its only users."""
     if not isinstance(node, Node) or not all(user.target in SOFTMAXES for user in node.users):
         return False
     if node.target is _aten.where.self:
@@ -52,7 +52,7 @@ def takes_out(node: Any) -> bool:
 
 
 def scores_of(node: Node) -> list[Any]:
-    """The operands of a call for which `takes_out` is true that are not masks."""
+    """The operands that are not masks, of a call for which `takes_out` is true."""
     if node.target is _aten.where.self:
         return [each for each in node.args[1:] if not is_masked(each)]
     return [each for each in node.args[:2] if not _is_added(each)]

@@ -34,7 +34,7 @@ class Partition:
 
     Attributes:
         program: The program.
-        builder: Gets the operators of TOSA.
+        builder: The graph of TOSA to which operators are added.
         operators: The table of operators.
         units: The units of the program, by their members.
         results: The result of each lowered call, or the list of several.

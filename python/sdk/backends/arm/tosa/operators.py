@@ -29,8 +29,8 @@ CUSTOM_DOMAIN = "sdk"
 
 
 class Custom(Tried):
-    """An operator that a user registers: it becomes CUSTOM with its name. Its numbers, by argument, are JSON in the
-    attributes."""
+    """An operator that a user registers: it becomes CUSTOM with its name. The arguments that are not tensors or other
+    nodes are written to `implementation_attrs` as a JSON object by argument name."""
 
     def lower(self, node: Node, partition: Partition) -> None:
         call = Call(partition.builder, node, partition.resolve)
@@ -57,7 +57,7 @@ class Custom(Tried):
 
 
 def operators_with(custom: Iterable[str] = ()) -> Operators[Tried]:
-    """The table, with operators of the user by their names."""
+    """The table of operators, to which the user's operators are added by name."""
     table = Operators[Tried]("TOSA")
     table.update(LOWERINGS)
     table.add([QUANTIZE], Quantize())

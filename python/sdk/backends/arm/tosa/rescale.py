@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""RESCALE: integers times a factor, rounded, with other zero points.
+"""RESCALE, which multiplies integers by a factor, rounds them and changes their zero point.
 
 A factor is `multiplier / 2^shift`, with 31 bits of multiplier, or 15 for sums of 48 bits (TOSA 1.0, "apply_scale").
 """

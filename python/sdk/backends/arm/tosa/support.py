@@ -24,7 +24,7 @@ Refusals = list[tuple[Node, str]]
 
 
 class TosaSupport(Support):
-    """Decides which calls of a program TOSA gets, for some options."""
+    """Decides which calls of a program TOSA gets, for a compile spec and its options."""
 
     title = "TOSA"
     alone = "it would leave its operand as it is: a delegate of such nodes computes nothing"
@@ -123,7 +123,8 @@ class TosaSupport(Support):
         return []
 
     def _shared_constants(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
-        """Refuses a call that needs a constant which is read outside, too, because it is an input of the partition."""
+        """Refuses a call that needs the values of a constant that is also read outside: such a constant is an input of
+        the partition."""
         if not any(
             self._is_constant(each) and each not in known and each not in inside for each in node.all_input_nodes
         ):

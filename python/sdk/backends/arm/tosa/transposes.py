@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Transposes as convolutions: Ethos-U55 and U65 have no transposes, and Vela would compute them by many pools."""
+"""Transposes as convolutions. An Ethos-U55 or U65 cannot transpose, so Vela would use many pooling operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sdk.backends.arm.tosa.builder import Builder
 
 _MOST_ROWS = 16
-"""The convolution has this many multiplications for each element. Images have fewer channels."""
+"""The most rows to transpose by a convolution, which needs one multiplication per row for each element. Images with
+few channels are below this limit."""
 _MOST_COLUMNS = 1 << 16  # the largest width of an Ethos-U55 and U65
 
 

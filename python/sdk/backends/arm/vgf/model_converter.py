@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls the ML SDK model converter, which makes a VGF file of a TOSA file."""
+"""Calls the ML SDK model converter, which makes a VGF file from a TOSA file."""
 
 from __future__ import annotations
 

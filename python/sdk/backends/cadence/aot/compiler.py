@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a model to a program of the operators `cadence::*`, step by step or in one call."""
+"""Lowers a model to a program of the operators `cadence::*`, step by step or in one call."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class ReplaceConvWithChannelLastConvPass(NodePass):
         x, weight, bias, groups = _arguments(node, "input", "weight", "bias", "groups")
         rank, target = len(shape(x)), _FIRST[node.target]
         last = _to_last(node, x, rank)
-        if node.target == _TWO_DIMENSIONAL and rank == 3:  # the operator of images takes signals, too
+        if node.target == _TWO_DIMENSIONAL and rank == 3:  # the operator for images also accepts 1-D signals
             target = _cadence.quantized_conv1d_nlc.per_tensor
         if node.target == _TWO_DIMENSIONAL and rank == 4 and is_depthwise_conv(groups, shape(x)[1]):
             # (outputs, 1, height, width) as (height, width, outputs)
@@ -235,5 +235,6 @@ class ReplaceTransposedConvWithLinearPass(NodePass):
 
 
 def _wide(numbers: Any, first: int) -> list[int]:
-    """Returns numbers for two dimensions; those of a 1-D operator get `first` for the height of 1."""
+    """Returns a number for each of two dimensions. For a 1-D operator, the number for the height, which is 1, is
+    `first`."""
     return [first, *numbers] if len(numbers) == 1 else list(numbers)

@@ -121,7 +121,7 @@ def _with_height(signal: Any) -> list[Any]:
 
 
 def _wide(numbers: Any, dims: int, first: int) -> list[int]:
-    """Returns numbers for two dimensions."""
+    """Returns a number for each of two dimensions."""
     found = [numbers] if isinstance(numbers, int) else list(numbers)
     found = found * dims if len(found) == 1 else found
     return found if dims == 2 else [first, *found]

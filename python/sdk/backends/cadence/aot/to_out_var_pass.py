@@ -8,4 +8,5 @@ from sdk.exir.passes import ToOutVarPass
 
 
 class CadenceToOutVarPass(ToOutVarPass):
-    """`ToOutVarPass`, which keeps `cadence::slice_scatter_`: it writes to its first operand and has no out variant."""
+    """`ToOutVarPass`; importing this module registers Cadence's operators. The pass leaves `cadence::slice_scatter_` as
+    it is, as it does every in-place operator."""

@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 def execute(args: list[str]) -> tuple[str, str]:
-    """Runs a command and returns what it writes. Raises RuntimeError with its errors if it fails."""
+    """Runs a command and returns its output. Raises RuntimeError with its error output if it fails."""
     _logger.info("%s", shlex.join(args))
     done = subprocess.run(args, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -89,7 +89,7 @@ class BundledProgramTestData:
 
 
 class BundledProgramManager:
-    """Makes a bundled program with one test case a method."""
+    """Makes a bundled program with one test case for each method."""
 
     def __init__(self, bundled_program_test_data: list[BundledProgramTestData]) -> None:
         self.bundled_program_test_data = bundled_program_test_data

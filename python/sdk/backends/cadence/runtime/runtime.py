@@ -79,13 +79,13 @@ def run_and_compare(
     file_name: str = "CadenceDemoModel",
     force_rebuild: bool = False,
 ) -> None:
-    """`run`, and `compare` of its results with `ref_outputs`."""
+    """Calls `run`, and compares the results with `ref_outputs`."""
     outputs = run(executorch_prog, inputs, ref_outputs, working_dir, file_name, force_rebuild)
     compare(outputs, ref_outputs, eps_error=eps_error, eps_warn=eps_warn)
 
 
 def to_nd_array(v: bool | numbers.Number | np.ndarray | torch.Tensor) -> np.ndarray:
-    """Returns a result as an array; of quantised tensors, the integers."""
+    """Returns a result as an array. A quantised tensor becomes the array of its integers."""
     if isinstance(v, torch.Tensor):
         return (v.int_repr() if v.is_quantized else v).detach().cpu().numpy()
     if isinstance(v, np.ndarray):

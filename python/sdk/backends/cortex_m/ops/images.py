@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators of images: convolutions, pools and padding. Sums are computed in float64, which holds them exactly."""
+"""The operators on images: convolutions, pools and padding. Sums are computed in float64, which holds them exactly."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _OTHERS = (
 _SOFTMAXES = (_aten._safe_softmax.default, _aten._softmax.default, _aten.softmax.int)
 
 _ACTIVATIONS = (_aten.relu.default, _aten.relu_.default, _aten.relu6.default)
-"""Fused into the operator before them."""
+"""Operators that are fused into the operator before them."""
 
 
 def annotate(graph: Graph, quant_config: QuantizationConfig) -> None:

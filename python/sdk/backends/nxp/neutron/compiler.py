@@ -66,8 +66,8 @@ def formats_of(graph: Graph, converts_formats: bool) -> dict[str, dict[str, Data
 
 
 def _name(tag: str, model: bytes) -> str:
-    """The name of a part in the names of files. Tags begin with the same number in each method, so that a part of the
-    model's digest is in it."""
+    """The name of a partition in names of files. It contains the beginning of the model's digest, because partitions of
+    different methods can have the same tag."""
     return f"{tag}_{hashlib.sha256(model).hexdigest()[:12]}"
 
 

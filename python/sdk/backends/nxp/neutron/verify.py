@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs `.pte` programs in Python: delegates of Neutron by the interpreter of `sdk.backends.npu`, all else by PyTorch's
-operators."""
+"""Runs `.pte` programs in Python: the interpreter of `sdk.backends.npu` runs delegates of Neutron, and PyTorch's
+operators compute the rest."""
 
 from __future__ import annotations
 

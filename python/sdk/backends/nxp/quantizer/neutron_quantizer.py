@@ -25,7 +25,7 @@ class NeutronQuantizer(BackendQuantizer):
 
     Args:
         neutron_target_spec: The target.
-        is_qat: For training with `prepare_qat_pt2e`.
+        is_qat: Whether the model is prepared for training, with `prepare_qat_pt2e`.
     """
 
     def __init__(self, neutron_target_spec: NeutronTargetSpec, is_qat: bool = False) -> None:

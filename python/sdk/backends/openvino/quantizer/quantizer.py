@@ -42,7 +42,8 @@ class OpenVINOQuantizer(BackendQuantizer):
 
     Args:
         mode: The scheme.
-        group_size: In the modes with int4, the inputs that share a scale; -1 for all inputs of an output channel.
+        group_size: The number of inputs that share a scale, in the modes with int4; -1 for all inputs of an output
+        channel.
             Layers whose number of inputs is not a multiple get int8 weights.
         all_layers: In the modes with int4, whether embeddings, and the last linear layer, have int4 too; otherwise they
             get int8, because they lose most.

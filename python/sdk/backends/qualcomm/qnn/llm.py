@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Language models for QNN: its settings, and what they mean for its partitioner and its quantizer."""
+"""Language models for QNN: the settings, and the arguments of partitioner and quantizer that they determine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class QNNConfig:
 
 
 def partitioner_arguments(settings: QNNConfig, config: LlmConfig) -> dict[str, Any]:
-    """The chip, and whether its HTP computes floats, which it does as float16.
+    """The arguments of the partitioner: the chip, and whether its HTP computes in float16 (for models without
+    quantization).
 
     Raises ValueError for an unknown chip, and for a model whose shapes change.
     """
@@ -58,7 +59,7 @@ def quantizer_8a8w(is_qat: bool = False) -> Any:
 
 
 def quantizer_16a16w(is_qat: bool = False) -> Any:
-    """16-bit weights and activations; weights have one scale, because HTPs refuse several there."""
+    """16-bit weights and activations; weights have one scale, because HTPs refuse several scales there."""
     from torchao.quantization.pt2e import MinMaxObserver
 
     return _quantizer("use_16a16w", is_qat, has_channels=False, act_observer=MinMaxObserver)

@@ -24,7 +24,8 @@ _HEADER = struct.Struct("<IQQ")
 
 
 def compose(binary: bytes) -> bytes:
-    """The payload of a context binary. Its signature is a hash of it, so that equal exports are equal."""
+    """The payload of a context binary. The signature is a hash of the binary, so that exporting the same model again
+    gives the same bytes."""
     (signature,) = struct.unpack_from("<Q", hashlib.sha256(binary).digest())
     return _HEADER.pack(MAGIC, signature, len(binary)).ljust(ALIGNMENT, b"\0") + binary
 

@@ -272,14 +272,14 @@ class QnnQuantizer(BackendQuantizer):
         self.discard_nodes = set(nodes)
 
     def add_discard_ops(self, ops: Sequence[Any]) -> None:
-        """Adds operators that stay float. Raises ValueError for one that is not quantised anyway."""
+        """Adds operators that stay float. Raises ValueError for one that would stay float without this."""
         for each in ops:
             if each not in self.quant_ops:
                 raise ValueError(f"{each} is not among the operators that are quantised")
             self.quant_ops.remove(each)
 
     def get_supported_ops(self) -> set[Any]:
-        """The operators that are quantised, with those of `add_discard_ops`."""
+        """The operators that the quantizer supports, including those that `add_discard_ops` leaves out."""
         return self.supported_ops
 
     def set_block_size_map(self, block_size_map: Mapping[str, tuple[int, ...]]) -> None:

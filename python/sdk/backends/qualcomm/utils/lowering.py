@@ -49,7 +49,8 @@ def _refuse(**given: Any) -> None:
 
 
 def _by_method(given: Any, methods: Collection[str]) -> dict[str, Any]:
-    """A value for each method: `given` itself, unless it has the methods as its keys."""
+    """Returns a value for each method: its entry in `given` if this is a dict with the methods as keys, otherwise
+    `given` itself."""
     if isinstance(given, dict) and given.keys() == set(methods):
         return given
     return dict.fromkeys(methods, given)

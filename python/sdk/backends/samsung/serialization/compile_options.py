@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of a program, which are its chip: a flatbuffer with the identifier EETO, whose table has one int32 field,
-the number of the chip."""
+"""The compile options of a program. The only option is the chip. The options are stored as a flatbuffer with the
+identifier EETO, whose table has one int32 field, the number of the chip."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def gen_samsung_backend_compile_spec(chipset: str) -> CompileSpec:
     """The compile spec for a chip.
 
     Args:
-        chipset: "E9955" (Exynos 2500) or "E9965" (Exynos 2600), in any case.
+        chipset: "E9955" (Exynos 2500) or "E9965" (Exynos 2600), in upper or lower case.
 
     Raises ValueError for another name.
     """

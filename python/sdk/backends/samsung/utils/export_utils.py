@@ -73,7 +73,7 @@ def to_edge_transform_and_lower_to_enn(
         module: The module, in evaluation mode.
         inputs: Its example inputs.
         custom_pass_config: Passes over the edge program, after those of `get_enn_pass_list`.
-        compile_specs: As for `EnnPartitioner`.
+        compile_specs: The compile specs, as for `EnnPartitioner`.
     """
     return to_edge_transform_and_lower(
         export(module, inputs),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lower`: calls of the runtime's operators for the exported program of a partition.
+"""`lower` turns the exported program of a partition into calls of the runtime's operators.
 
 Each operator of the program is a call of the operator of the same name, with the arguments in the order of its schema.
 Rules make other calls, for fusions and for calls that this operator does not support but others can compute.
@@ -163,7 +163,7 @@ class Lowering:
                 tensor.is_exact = True
         call = Call(name, values, found, list(self._writing), features)
         if name in CHANGES_STATE:
-            storages = CONTIGUOUS_BUFFER, CONTIGUOUS_BUFFER  # the call must not change a mere copy
+            storages = CONTIGUOUS_BUFFER, CONTIGUOUS_BUFFER  # so that the call changes the state, not a copy of it
         if storages is None:
             storages = (
                 features.storages(self._writing[-1])

@@ -47,7 +47,8 @@ class _Weights:
 
 
 def _weights_of(program: ExportedProgram, node: Any, axis: int = 0) -> _Weights | None:
-    """The weights that a node dequantises, with a scale for each position of `axis`, or of groups of each row."""
+    """The weights that a node dequantises, with a scale for each index of `axis`, or for each group of a row. None for
+    other nodes."""
     name = called_operator(node)
     if name not in (DEQUANTIZE_AFFINE, DEQUANTIZE_CHANNELS, DEQUANTIZE) or tensor_of(node).dtype not in FLOATS:
         return None

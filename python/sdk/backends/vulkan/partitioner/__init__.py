@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Selects what the Vulkan runtime computes."""
+"""Selects the parts of a model that the Vulkan runtime computes."""

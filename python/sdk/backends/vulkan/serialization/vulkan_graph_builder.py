@@ -122,7 +122,7 @@ class VkGraphBuilder:
     def _constant(self, tensor: torch.Tensor, dtype: torch.dtype) -> int:
         if tensor.dtype != dtype:
             if dtype.is_floating_point:
-                # Numbers beyond the range of the smaller type stay finite; infinities stay what they are.
+                # Numbers beyond the range of the smaller type stay finite; infinities stay infinite.
                 limits = torch.finfo(dtype)
                 tensor = torch.where(tensor.isinf(), tensor, tensor.clamp(limits.min, limits.max))
             tensor = tensor.to(dtype)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators that XNNPACK supports: for each, which calls it supports, and what they become in a payload."""
+"""The operators that XNNPACK supports: for each, the calls that it supports, and how a payload expresses them."""

@@ -20,8 +20,8 @@ from sdk.exir.graph.fake import fake_mode_of
 
 
 def quantize_flattened(program: ExportedProgram) -> bool:
-    """Moves views that keep the rows of a dynamically quantised tensor before its quantisation, which finds the same
-    scales there. Returns whether it changed the graph."""
+    """Moves each view that follows a dynamic quantisation before the quantisation, if the view keeps the rows of the
+    tensor, so that the scales do not change. Returns whether the graph changed."""
     changed = False
     mode = fake_mode_of(program.graph_module)
     for module in kept_graphs(program.graph_module):

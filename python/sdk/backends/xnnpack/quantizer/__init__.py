@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which parts of a model are quantised for XNNPACK, and how."""
+"""Chooses the parts of a model that are quantised for XNNPACK, and their configuration."""

@@ -57,7 +57,7 @@ def get_symmetric_quantization_config(
 
     Args:
         is_per_channel: Weights have a scale for each output channel instead of one.
-        is_qat: For training with `prepare_qat_pt2e`.
+        is_qat: Whether the model is prepared for training, with `prepare_qat_pt2e`.
         is_dynamic: Activations get their scale when the model runs, and results are floats. Needs no calibration.
         act_qmin, act_qmax: The range of activations as integers.
         weight_qmin, weight_qmax: The range of weights as integers. A range from -127 is symmetric around zero. For

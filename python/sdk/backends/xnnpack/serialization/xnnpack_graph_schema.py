@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The graph of a payload, as backends/xnnpack/serialization/xnnpack_graph.fbs declares it. Ids are numbers of values in
-the graph. Tensors and paddings of image nodes are NHWC."""
+"""The graph of a payload, as backends/xnnpack/serialization/xnnpack_graph.fbs declares it. Ids are those of
+the graph's values. Tensors and paddings of image nodes are NHWC."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class StepKind(IntEnum):
-    """Operators of steps, which XNNPACK lacks."""
+    """The operators that XNNPACK lacks. This SDK's runtime computes each as a step of its own (`XNNStep`)."""
 
     LAYER_NORM = 1
     RMS_NORM = 2
@@ -224,7 +224,7 @@ class XNNLeakyReLU:
 
 @dataclass
 class XNNStep:
-    """A node of payloads with steps."""
+    """A node for an operator that XNNPACK lacks. Payloads with such nodes are outside of ExecuTorch's format."""
 
     kind: int
     input_ids: list[int]
@@ -248,7 +248,7 @@ class XNNGraph:
     mem_buffer_sizes: None = None
 
 
-# The format's names of the nodes that share a form, by their number in the union.
+# For each dataclass that serves several node types: the format's names of these types, by their number in the union.
 _FORMS: dict[type, dict[int, str]] = {
     Node1x1: {
         3: "Softmax",

@@ -49,7 +49,7 @@ class ConstantDataOffset:
 
 @dataclass
 class XNNTensorValue:
-    """A tensor. `constant_buffer_idx` is the number, from 1 on, of an entry of `XNNGraph.constant_data`; 0 if the
+    """A tensor. `constant_buffer_idx` is the index, counted from 1, of an entry of `XNNGraph.constant_data`; 0 if the
     tensor is not a constant."""
 
     datatype: int

@@ -123,7 +123,7 @@ def _quoted(text: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exports, and returns the exit status: 2, after one line on stderr, for what cannot be used."""
+    """Exports, and returns the exit status: 2, after one line on stderr, if an argument or a file cannot be used."""
     arguments = build_args_parser().parse_args(argv)
     from sdk.extension.llm.export.export_llm import export
 

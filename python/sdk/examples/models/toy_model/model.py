@@ -39,7 +39,7 @@ class LinearModule(_Toy):
         self.linear = nn.Linear(3, 3)
 
     def forward(self, arg: Tensor) -> Tensor:
-        """[rows, 3] to [rows, 3]."""
+        """Takes [rows, 3] and returns [rows, 3]."""
         result: Tensor = self.linear(arg)
         return result
 
@@ -84,7 +84,7 @@ class SoftmaxModule(_Toy):
         self.softmax = nn.Softmax(dim=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[rows, columns] to [rows, columns]."""
+        """Takes [rows, columns] and returns [rows, columns]."""
         result: Tensor = self.softmax(x)
         return result
 
@@ -101,7 +101,7 @@ class Conv1dModule(_Toy):
         self.conv1d = nn.Conv1d(3, 16, kernel_size=3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[batch, 3, steps] to [batch, 16, steps]."""
+        """Takes [batch, 3, steps] and returns [batch, 16, steps]."""
         result: Tensor = self.conv1d(x)
         return result
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smallest backend: a fixed payload, and one instruction that stands for the whole program."""
+"""The smallest backend. Its payload is fixed, and has one instruction for the whole program."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from sdk.extension.llm.export.config.llm_config import LlmConfig
 
 
 def convert_to_pte(gguf_model_args: GGUFModelArgs, gguf_weights: GGUFWeights) -> bytes:
-    """The program of a file, with a key-value cache: the settings of `LlmConfig` otherwise.
+    """Makes the program of a file, with a key-value cache and otherwise the default settings of `LlmConfig`.
 
     Raises ValueError for weights that do not come from `load_file`, or hyperparameters of another model.
     """

@@ -2,7 +2,7 @@
 """Registers the operators of packed weights of 1 to 8 bits, whose kernels are in `kernels/llm`:
 
 - `torchao::_linear_8bit_act_<bits>bit_weight`: linear layers whose activations are quantised to int8 when they run,
-- `llama::linear_packed`: the same with the activations as they are, in float32,
+- `llama::linear_packed`: linear layers whose activations stay in float32,
 - `torchao::_shared_embedding_<bits>bit`: rows of such weights, which a linear layer may share.
 
 The first and the last have torchao's names and arguments. The bytes of the weights have the form of

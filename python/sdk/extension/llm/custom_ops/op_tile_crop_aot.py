@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ExecuTorch's other module of `torch.ops.preprocess.tile_crop`, whose eager operator is the kernel there."""
+"""`torch.ops.preprocess.tile_crop` under the name of ExecuTorch's module that loads the C++ kernel for it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Exports language models.
 
 - read: `load` builds a model from a checkpoint (`checkpoint`, `gguf`), with the settings of `config`;
-- quantise: `quantize` replaces layers, `quantize.pt2e` a captured graph; `dtypes` halves floats;
+- quantise: `quantize` replaces layers, `quantize.pt2e` a captured graph; `dtypes` converts floats to 16 bits;
 - write: `exporter` captures and lowers for the backends of the settings, and adds metadata and the `tokenizer`.
 
 `export_llm` is the command, and `LLMEdgeManager` does the steps with any model.

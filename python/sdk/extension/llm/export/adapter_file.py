@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adapters as files that a program loads in place of those it was exported with.
+"""Writes adapters to files that a program loads instead of the adapters that it was exported with.
 
 A program with adapters in a separate file (`export.lora_weights_file`) names their matrices; its method `get_lora` says
 how it applies them. Another adapter of the same model becomes a file with the same names: an adapter of a smaller rank

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the settings of a backend mean: its partitioner's options, and the quantiser of `quantization.pt2e_quantize`.
+"""Turns the settings of a backend into its partitioner, and `quantization.pt2e_quantize` into a quantiser.
 Each backend declares them (`Backend.language_models`)."""
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ FORMAT = "[%(levelname)s %(asctime)s %(filename)s:%(lineno)s] %(message)s"
 
 
 class DType(Enum):
-    """Floats that a model computes in."""
+    """The floating-point dtypes in which a model can compute."""
 
     fp32 = "fp32"
     fp16 = "fp16"
@@ -120,7 +120,8 @@ class LLMEdgeManager:
         return self
 
     def to_dtype(self, dtype_override: DType | None) -> LLMEdgeManager:
-        """Weights and buffers in other floats; None keeps them. Raises TypeError for something else."""
+        """Converts floating-point weights and buffers to another dtype; None leaves them unchanged. Raises TypeError
+        for any other argument."""
         if dtype_override is not None and not isinstance(dtype_override, DType):
             raise TypeError(f"dtype_override: expected a DType, found {dtype_override!r}")
         if dtype_override is not None and dtype_override != self.dtype:
@@ -128,7 +129,7 @@ class LLMEdgeManager:
         return self
 
     def source_transform(self, transforms: Sequence[Callable[[nn.Module], nn.Module]]) -> LLMEdgeManager:
-        """Gives the model to functions that change it, one after the other."""
+        """Applies functions that change the model, in order."""
         for transform in transforms:
             self.model = transform(self.model)
             if self.verbose:
@@ -253,7 +254,7 @@ class LLMEdgeManager:
         return self
 
     def to_backend(self, partitioners: Sequence[Partitioner | None] | None) -> LLMEdgeManager:
-        """Gives parts of the graph to the backends of partitioners, one after the other."""
+        """Delegates parts of the graph to the backends of partitioners, in the order of the partitioners."""
         for partitioner in partitioners or []:
             if partitioner is not None:
                 self.edge_manager = self._edge().to_backend(partitioner)
@@ -308,5 +309,5 @@ class LLMEdgeManager:
         self._saved_pte_filename = save_pte_program(self.export_program, output_name, self.output_dir)
 
     def get_saved_pte_filename(self) -> str | None:
-        """The file that `save_to_pte` wrote last; None before."""
+        """The path of the file that `save_to_pte` wrote last; None before its first call."""
         return self._saved_pte_filename

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models in 16-bit floats (`model.dtype_override`)."""
+"""Converts models to 16-bit floats (`model.dtype_override`)."""
 
 from __future__ import annotations
 

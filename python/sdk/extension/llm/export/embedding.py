@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that turn texts into vectors, from folders of Hugging Face's form, for `TextEmbedder`.
+"""Makes programs for `TextEmbedder`, which turn texts into vectors, from folders in Hugging Face's layout.
 
 A folder of sentence-transformers says in `modules.json` how the vectors of tokens become the vector of a text: by
-pooling, dense layers and normalisation, all of which are part of the program.
+pooling, dense layers and normalisation, all of which are part of the program. The methods of a program:
 
-    embed              tokens, int64 [1, n], to a vector, float32 [1, dim]
-    get_max_seq_len    the largest n
-    get_prefix_tokens  the tokens before and after a text, as the model's tokenizer adds them; a program without such
-    get_suffix_tokens  tokens lacks the method
+    embed              takes tokens, int64 [1, n], and returns a vector, float32 [1, dim]
+    get_max_seq_len    returns the largest n
+    get_prefix_tokens  returns the tokens that the model's tokenizer adds before a text
+    get_suffix_tokens  returns the tokens that it adds after a text
+
+A program lacks `get_prefix_tokens` or `get_suffix_tokens` if there are no such tokens.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Pooling(nn.Module):
         self.modes = modes
 
     def forward(self, x: Tensor) -> Tensor:
-        """[1, tokens, dim] to [1, dim]."""
+        """Takes [1, tokens, dim] and returns [1, dim]."""
         return torch.cat([self._pooled(mode, x) for mode in self.modes], dim=-1)
 
     def _pooled(self, mode: str, x: Tensor) -> Tensor:
@@ -80,14 +82,14 @@ class Normalize(nn.Module):
 
 
 class TextEmbedding(nn.Module):
-    """A model of transformers, and what follows it."""
+    """A model of transformers, and the layers after it."""
 
     def __init__(self, model: nn.Module, head: nn.Sequential) -> None:
         super().__init__()
         self.model, self.head = model, head
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """int64 [1, tokens] to float32 [1, dim]."""
+        """Takes int64 [1, tokens] and returns float32 [1, dim]."""
         # Only decoders know what `use_cache` is.
         options = {"use_cache": False} if hasattr(self.model.config, "use_cache") else {}
         states = self.model(input_ids=tokens, **options).last_hidden_state
@@ -205,7 +207,8 @@ def load_embedding_model(folder: Path) -> Any:
 
 
 def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
-    """The most tokens of a text: `wanted`, that of sentence-transformers, or what the model has positions for."""
+    """The largest number of tokens of a text: `wanted`, else the setting of sentence-transformers, else the number of
+    the model's positions, at most 512."""
     config = model.config
     positions = int(getattr(config, "max_position_embeddings", 0) or 512)
     # The position embeddings of RoBERTa, MPNet and related models reserve this index, and count positions from the next
@@ -223,8 +226,8 @@ def longest(folder: Path, model: Any, wanted: int | None = None) -> int:
 
 
 def _of_texts(folder: Path) -> Any:
-    """What sentence-transformers says about texts: their greatest length. Raises CheckpointError for a setting that
-    programs do not have."""
+    """The largest number of tokens of a text that sentence-transformers has in its settings; None without a setting.
+    Raises CheckpointError for a setting that programs do not support."""
     path = next(iter(sorted(folder.glob("sentence_*_config.json"))), None)  # "bert", or another model, is in its name
     if path is None:
         return None
@@ -268,8 +271,8 @@ def capture_embedding(model: nn.Module, head: nn.Sequential, length: int) -> Exp
     try:
         return from_tokens(1)
     except torch._dynamo.exc.UserError:
-        # The code of some models, such as MPNet, asks whether there is one token. Tokenizers put at least two around a
-        # text; one token is refused by the program.
+        # The code of some models, such as MPNet, checks whether there is one token. Tokenizers add at least two tokens
+        # to a text; the program refuses a single token.
         return from_tokens(2)
 
 
@@ -283,11 +286,11 @@ def export_embedding(
     """The program of the model in a folder, with its tokenizer inside.
 
     Args:
-        folder: With `config.json`, safetensors files and `tokenizer.json`.
-        backend: Gets the layers.
-        pooling: One of POOLINGS, in place of the folder's.
-        normalize: Whether vectors have length 1, in place of what the folder says.
-        max_length: The most tokens of a text, with those around it.
+        folder: A folder with `config.json`, safetensors files and `tokenizer.json`.
+        backend: The backend to which the layers are delegated.
+        pooling: One of POOLINGS; by default the folder's.
+        normalize: Whether vectors have length 1; by default as in the folder.
+        max_length: The largest number of tokens of a text, including the tokens that the tokenizer adds.
 
     Raises SettingsError and CheckpointError for what cannot be used.
     """

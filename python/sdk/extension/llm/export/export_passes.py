@@ -54,7 +54,7 @@ def _order(node: Node) -> list[int] | None:
 class ReplaceSDPAWithCustomSDPAPass(ExportPass):
     """`scaled_dot_product_attention` of [batch, heads, positions, head_dim] becomes `llama::custom_sdpa`.
 
-    What that operator does not compute stays: masks that differ between batches or heads, other ranks, dropout.
+    Calls that this operator does not support stay: masks that differ between batches or heads, other ranks, dropout.
     """
 
     def __init__(self, assume_causal_mask: bool = False) -> None:

@@ -86,7 +86,7 @@ _SUPPORTED = {
         "calibration_data",
     ),
 }
-"""The settings that this version supports, besides those of backends."""
+"""The settings that this version supports, except the settings of backends."""
 
 
 def refuse_unsupported(config: LlmConfig) -> None:
@@ -119,7 +119,7 @@ def make_model(config: LlmConfig) -> Transformer:
 
 
 def prepare(model: Transformer, config: LlmConfig) -> Transformer:
-    """Gives a model the caches, the layers and the dtype of the settings. Raises as `make_model`."""
+    """Gives a model the caches, the layers and the dtype of the settings. Raises the same errors as `make_model`."""
     model = model.eval()
     change_caches(model, config)
     if config.quantization.use_spin_quant is not None:
@@ -250,9 +250,9 @@ def lower(
 
 
 def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, ExecutorchProgramManager | None]:
-    """The eager model, what `torch.export` made of its first method, and the program.
+    """Returns the eager model, the program that `torch.export` captured from its first method, and the lowered program.
 
-    The program is None with `export.export_only`.
+    The lowered program is None with `export.export_only`.
     """
     refuse_unsupported(config)
     if config.export.so_library is not None:

@@ -68,12 +68,12 @@ class ExportableInt4Tensor(TorchAOBaseTensor):
 
     @classmethod
     def from_int4_tensor(cls, w: Any) -> ExportableInt4Tensor:
-        """From torchao's `Int4Tensor`, whose parts it shares."""
+        """Makes the weight from torchao's `Int4Tensor`, and shares its tensors."""
         return cls(w.qdata, w.scale, w.zero_point, int(w.block_size[-1]), w.dtype)
 
     @classmethod
     def from_intx_unpacked_to_int8_tensor(cls, w: Any) -> ExportableInt4Tensor:
-        """From torchao's `IntxUnpackedToInt8Tensor` of 4-bit weights.
+        """Makes the weight from torchao's `IntxUnpackedToInt8Tensor` of 4-bit weights.
 
         Raises ValueError if its integers do not have 4 bits or its activations are quantised.
         """

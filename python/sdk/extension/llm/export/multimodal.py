@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models that take pictures or sound beside text, from folders of Hugging Face's form: several methods in a program.
+"""Exports models that take pictures or sound in addition to text, from folders in Hugging Face's layout.
+
+A program has several of these methods. Each line says what the method takes, and what it returns ("to"):
 
     token_embedding      int64 [1, tokens] to embeddings [1, tokens, dim]
     text_decoder         embeddings and the position of the first one, int64 [1], to logits; keeps the cache
@@ -104,7 +106,7 @@ class TokenEmbedding(nn.Module):
         self.text = text
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """int64 [1, tokens] to [1, tokens, dim]."""
+        """Takes int64 [1, tokens] and returns [1, tokens, dim]."""
         return self.text.embed(tokens)
 
 
@@ -118,7 +120,7 @@ class TextDecoder(nn.Module):
         self.text, self.bidirectional, self.grid = text, bidirectional, grid
 
     def forward(self, embeddings: Tensor, input_pos: Tensor) -> Tensor:
-        """[1, positions, dim] and the position of the first, int64 [1], to logits."""
+        """Takes [1, positions, dim] and the position of the first, int64 [1]. Returns logits."""
         options: ForwardOptions = {"input_pos": input_pos}
         if self.bidirectional:
             options["bidirectional"] = True
@@ -151,7 +153,7 @@ class AudioEncoder(nn.Module):
         self.model: Any = model
 
     def forward(self, features: Tensor) -> Tensor:
-        """[1, bins, frames] to [1, positions, dim]."""
+        """Takes [1, bins, frames] and returns [1, positions, dim]."""
         found: Tensor = self.model.get_audio_features(features, return_dict=True).pooler_output
         return found[None]
 

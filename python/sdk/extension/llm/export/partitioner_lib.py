@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partitioners for language models under ExecuTorch's names: those of `backends.partitioners` for these settings.
+"""Makes partitioners for language models under ExecuTorch's names: the same as `backends.partitioners` for these
+settings.
 
 Each function raises SettingsError or `BackendError` for an unknown backend or one that lacks a package, and for
 settings that do not go together.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of transformers, with the weights of a folder of Hugging Face's form."""
+"""Loads models of the `transformers` package with weights from a folder in Hugging Face's layout."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def pretrained_model(kind: str, folder: Path, purpose: str, unused: tuple[str, .
     Args:
         kind: The class of transformers that implements the model.
         folder: The folder.
-        purpose: What needs transformers, for the error without it.
+        purpose: The subject of the error message when transformers is not installed, for instance "exporting Whisper".
         unused: Beginnings of names of weights that the folder may lack, because the program does not need them.
-        options: Of `from_pretrained`.
+        options: Keyword arguments of `from_pretrained`.
 
     Raises CheckpointError for a folder that cannot be used, SettingsError where transformers is missing.
     """
@@ -42,7 +42,7 @@ def pretrained_model(kind: str, folder: Path, purpose: str, unused: tuple[str, .
         OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, ImportError, SafetensorError
     ) as error:  # fmt: skip
         raise CheckpointError(f"{folder}: {error}") from None
-    # transformers gives random numbers to weights that it does not find.
+    # transformers initialises weights that it does not find with random values.
     missing = sorted(name for name in found["missing_keys"] if not name.startswith(unused))
     if missing:
         rest = f" and {len(missing) - 5} more" if len(missing) > 5 else ""

@@ -54,7 +54,7 @@ class DynamicQuantLinearOptions:
 
 @dataclass
 class PT2EQuantOptions:
-    """The layers to quantise; None means not quantised."""
+    """How to quantise each type of layer; None means that it is not quantised."""
 
     quantize_embedding: EmbeddingQuantOptions | None = None
     quantize_linear: DynamicQuantLinearOptions | None = None
@@ -149,7 +149,7 @@ def get_vulkan_quantizer(pt2e_quantize: str) -> Any:
 
 
 def _of_arm(quantizer: Any, prefix: str, pt2e_quantize: str, quantize_scope: str, has_int16: bool = True) -> Any:
-    """A quantiser of Arm with the scheme of a name, for the whole model ("full") or its linear layers ("linear")."""
+    """Arm's quantiser with the scheme `name`, for the whole model ("full") or for its linear layers ("linear")."""
     from sdk.backends.arm.quantizer.arm_quantizer import (
         get_symmetric_a16w8_quantization_config,
         get_symmetric_quantization_config,

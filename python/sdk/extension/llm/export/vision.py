@@ -24,7 +24,7 @@ class VisionEncoder(nn.Module):
         self.model: Any = model
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """[1, channels, height, width] to [1, positions, dim]."""
+        """Takes [1, channels, height, width] and returns [1, positions, dim]."""
         features = self.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output
         return torch.cat(list(features))[None]
 
@@ -52,7 +52,7 @@ class TileEncoder(nn.Module):
         return positions
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """[1, channels, height, width] to [1, positions, dim]."""
+        """Takes [1, channels, height, width] and returns [1, positions, dim]."""
         patches = self.vision.embeddings.patch_embedding(pixels).flatten(2).transpose(1, 2)
         x = patches + self.vision.embeddings.position_embedding(self.positions)
         x = self.vision.encoder(inputs_embeds=x, attention_mask=None).last_hidden_state
@@ -70,7 +70,7 @@ class VisionPreprocessor(nn.Module):
         self.register_buffer("deviation", torch.tensor(deviation)[:, None, None], persistent=False)
 
     def forward(self, picture: Tensor) -> Tensor:
-        """uint8 [channels, height, width] to float32 [1, channels, height, width]."""
+        """Takes uint8 [channels, height, width] and returns float32 [1, channels, height, width]."""
         return ((picture.to(torch.float32) * self.scale - self.mean) / self.deviation)[None]
 
 
@@ -79,8 +79,8 @@ TILED = ("smolvlm", "idefics3")
 
 
 def vision_methods(theirs: Any, folder: Path, text: ModelArgs) -> tuple[dict[str, Part], dict[str, Any]]:
-    """The methods for pictures, and what the processor does to a picture of any size (see `image_processor`), {} if the
-    folder does not say it. `text`: the hyperparameters of the decoder. Raises CheckpointError."""
+    """The methods for pictures, and the steps of the processor for a picture of any size (see `image_processor`), {} if
+    the folder does not have them. `text`: the hyperparameters of the decoder. Raises CheckpointError."""
     vision, settings = theirs.config.vision_config, image_settings(folder)
     if theirs.config.model_type in PATCHED:
         steps = patch_steps(settings, vision, text.max_context_len)

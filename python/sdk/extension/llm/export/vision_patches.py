@@ -26,25 +26,25 @@ class PatchPreprocessor(nn.Module):
     """Normalises the patches of a picture."""
 
     def __init__(self, normalisation: nn.Module) -> None:
-        """`normalisation`: from uint8 [..., channels, height, width] to floats."""
+        """`normalisation`: a module that converts uint8 [..., channels, height, width] to floats."""
         super().__init__()
         self.normalisation = normalisation
 
     def forward(self, patches: Tensor) -> Tensor:
-        """uint8 [patches, channels, patch, patch] to float32 of the same shape."""
+        """Takes uint8 [patches, channels, patch, patch] and returns float32 of the same shape."""
         normalised: Tensor = self.normalisation(patches)[0]
         return normalised
 
 
 class PatchEncoder(nn.Module):
-    """The vision tower and merger of a model of transformers for the patches of one picture.
+    """The vision tower and merger of a model of Hugging Face's package transformers, for the patches of one picture.
 
     Layers with windows keep the patches of a window next to each other. Then a block of queries that is as long as the
     largest window attends only to keys in the same block and in the two next to it.
     """
 
     def __init__(self, vision: Any, use_operator: bool) -> None:
-        """`vision`: the tower of transformers. `use_operator`: layers without windows compute attention with
+        """`vision`: the tower in transformers. `use_operator`: layers without windows compute attention with
         `llama::custom_sdpa`, which needs no memory for all scores."""
         super().__init__()
         config = vision.config

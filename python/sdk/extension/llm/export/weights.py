@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of a checkpoint for a module of any kind, one after the other."""
+"""Loads the weights of a checkpoint into a module of any kind, one at a time."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def assign_state_dict(model: nn.Module, state_dict: dict[str, Tensor], convert: 
 
 
 def assign_one(model: nn.Module, fqn: str, value: Tensor) -> None:
-    """Makes a tensor the parameter with this name, or a buffer if the module has no such parameter."""
+    """Assigns a tensor to the parameter with this name, or to a buffer if the module has no such parameter."""
     owner, _, name = fqn.rpartition(".")
     module = model.get_submodule(owner)
     if isinstance(getattr(module, name, None), nn.Parameter):

@@ -48,7 +48,7 @@ ATTENTION_REGISTRY: dict[str, type[Attention]] = {}
 
 
 def register_attention(name: str) -> Callable[[type[Attention]], type[Attention]]:
-    """Decorator: makes an implementation known under a name, which is compared without case."""
+    """Decorator that registers an implementation under a name, which is compared without case."""
 
     def register(implementation: type[Attention]) -> type[Attention]:
         ATTENTION_REGISTRY[name.lower()] = implementation

@@ -37,10 +37,10 @@ class Router(nn.Module):
         self.register_buffer("bias", bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """From [batch, tokens, dim] to [batch, tokens, experts] of the same dtype."""
+        """Takes [batch, tokens, dim] and returns [batch, tokens, experts] of the same dtype."""
         scores = F.linear(x, self.weight).float()
         scores = scores.sigmoid() if self.is_sigmoid else scores.softmax(dim=-1)
-        # The bias balances how often experts are chosen, not how much they count.
+        # The bias balances how often experts are chosen; it does not change their shares.
         chosen = torch.topk(scores if self.bias is None else scores + self.bias, self.activated, dim=-1)[1]
         shares = scores.gather(-1, chosen)
         if self.normalised:

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 class GridPositions(nn.Module):
     """Counts the positions of a conversation, for tokens that are written from some slot of the cache on.
 
-    A token of text counts one in all three numbers. The positions of a picture have its row and column in two of the
-    numbers; what follows begins after the longer side. The state belongs to slots of the cache, so that a conversation
-    can go back to any slot between pictures.
+    A token of text advances all three numbers by one. In a picture, two of the numbers are the row and the column; the
+    tokens after the picture continue after its longer side. The state is stored by slot of the cache, so that a
+    conversation can go back to any slot between pictures.
     """
 
     def __init__(self, max_context_len: int) -> None:

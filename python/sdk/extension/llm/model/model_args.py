@@ -79,7 +79,7 @@ class ModelArgs:
     """Normalise the output of the feed-forward block before it is added to the residual stream."""
     max_batch_size: int = 1
     max_seq_len: int = 2048
-    """Tokens of a call."""
+    """The largest number of tokens in a call."""
     max_context_len: int = 2048
     """Positions that the key-value cache holds."""
     use_attention_norm: bool = True
@@ -99,7 +99,7 @@ class ModelArgs:
     moe_layers: list[int] | None = None
     """For each layer, 1 if its feed-forward block is a mixture of experts, else 0; None: all are."""
     moe_shared_expert_hidden_dim: int | None = None
-    """Width of an expert that all tokens have."""
+    """Width of a shared expert, which computes every token in addition to the chosen experts."""
     moe_use_expert_bias: bool = False
     """Experts are chosen by their probabilities plus a bias."""
     moe_score_func: MoEScoreFunc = "softmax"
@@ -124,7 +124,7 @@ class ModelArgs:
     """Logits are divided by it."""
     enable_dynamic_shape: bool = False
     input_prune_map: dict[int, int] | None = None
-    """From the number of a token in the pruned vocabulary to its number in the whole one, for the embedding."""
+    """Maps the id of a token in the pruned vocabulary to its id in the whole one, for the embedding."""
     output_prune_map: dict[int, int] | None = None
     """The same map for the logits. Tokens that are not in it have the logit -inf."""
     apply_embedding: bool = True
@@ -145,7 +145,7 @@ class ModelArgs:
     no_rope_layers: list[int] | None = None
     """For each layer, 1 if it has RoPE, else 0; instead of no_rope_layer_interval."""
     partial_rotary_factor: float = 1.0
-    """The share of a head that is rotated."""
+    """The fraction of a head's dimensions that RoPE rotates."""
     rope_theta: float | None = None
     """Overrides rope_freq_base."""
     local_rope_theta: float | None = None

@@ -51,7 +51,7 @@ class WeightOnlyInt8Linear(nn.Module):
     def __init__(
         self, device: Any, in_features: int, out_features: int, bias: bool = True, dtype: torch.dtype | None = None
     ) -> None:
-        """`bias` is not read. `dtype`: of the scales, bfloat16 when None."""
+        """`bias` is not read. `dtype`: the dtype of the scales, bfloat16 when None."""
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.register_buffer("weight", torch.zeros(out_features, in_features, dtype=torch.int8, device=device))
@@ -150,7 +150,7 @@ class QuantizedGroupEmbedding(nn.Module):
         packed: bool = False,
         bitwidth: int = 8,
     ) -> None:
-        """`dtype`: of the result. Raises ValueError for other packed numbers of bits."""
+        """`dtype`: the dtype of the result. Raises ValueError for packed weights of other numbers of bits."""
         super().__init__()
         if packed and bitwidth not in (2, 4):
             raise ValueError(f"bitwidth={bitwidth}: only 2 and 4 bits are packed")

@@ -29,7 +29,7 @@ from sdk.extension.llm.model.transformer import Transformer
 from sdk.extension.llm.model.window import Window
 
 Made = Callable[[nn.Module], nn.Module | None]
-"""Makes what replaces a child; None keeps it."""
+"""A function that returns the replacement of a child module, or None to keep it."""
 
 
 def _replace(module: nn.Module, make: Made) -> nn.Module:
@@ -136,8 +136,8 @@ def replace_sdpa(module: nn.Module, make: Callable[[SDPA], nn.Module]) -> nn.Mod
 
 
 def replace_sdpa_with_custom_op(module: nn.Module, use_attention_mask: bool = False) -> nn.Module:
-    """Attention by `llama::custom_sdpa`. `use_attention_mask`: by the mask of the model instead of causal. Returns the
-    module."""
+    """Attention by `llama::custom_sdpa`. `use_attention_mask`: attention uses the mask of the model, and is not causal
+    otherwise. Returns the module."""
     return replace_sdpa(module, lambda child: sdpa.SDPACustom(child.dim, use_attention_mask))
 
 

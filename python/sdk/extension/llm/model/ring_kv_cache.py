@@ -180,7 +180,7 @@ class CustomRingKVCache(InRing, CustomKVCache):
 
     @classmethod
     def from_custom_kv_cache(cls, kv_cache: CustomKVCache | KVCache, sliding_window_size: int) -> CustomRingKVCache:
-        """A cache for a window in place of one of all positions."""
+        """Returns a cache for a window, which replaces a cache of all positions."""
         return cls(
             kv_cache.max_batch_size, sliding_window_size, kv_cache.n_heads, kv_cache.head_dim, kv_cache.k_cache.dtype
         )

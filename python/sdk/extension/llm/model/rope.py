@@ -40,7 +40,7 @@ class Rope(nn.Module):
             self._compute_frequencies()
 
     def get_freqs(self, input_pos: Tensor | None, seq_len: int) -> tuple[Tensor, Tensor]:
-        """Cosines and sines of `seq_len` positions: [positions, numbers of a head that are tabulated] each.
+        """Cosines and sines of `seq_len` positions: [positions, tabulated elements of a head] each.
 
         `input_pos`: with a key-value cache int64 [1], the first position, or [positions] without
         `enable_dynamic_shape`; else None. Raises ValueError for one where the other is expected.
@@ -54,13 +54,14 @@ class Rope(nn.Module):
         return self.get_freqs_using_indices(positions)
 
     def get_freqs_using_indices(self, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines of int64 [positions]: [positions, numbers of a head that are tabulated] each."""
+        """Cosines and sines of int64 [positions]: [positions, tabulated elements of a head] each."""
         if self.unbounded:
             return self._computed(indices, self.attention_factor)
         return self.freqs_cos[indices], self.freqs_sin[indices]
 
     def mixed_freqs(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for int64 [3, positions]: `mrope_section` says which frequencies belong to which of the numbers."""
+        """The same for int64 [3, positions], three numbers for each position; `mrope_section` has the number of
+        frequencies that rotate by each of them."""
         assert self.params.mrope_section is not None
         sections = self.params.mrope_section * (2 if self.params.use_hf_rope else 1)
         tables = self.get_freqs_using_indices(positions.flatten())
@@ -106,8 +107,8 @@ class Rope(nn.Module):
 
 
 def rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotates neighbouring numbers of the last dimension, (0, 1), (2, 3) and so on, in float32. The tables have a
-    number for each pair; numbers beyond the tables are not rotated."""
+    """Rotates pairs of neighbouring elements of the last dimension, (0, 1), (2, 3) and so on, in float32. The tables
+    have an element for each pair; elements beyond the tables are not rotated."""
     rotated, rest = x[..., : 2 * cos.shape[-1]], x[..., 2 * cos.shape[-1] :]
     even, odd = rotated.float().unflatten(-1, (-1, 2)).unbind(-1)
     y = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2).type_as(x)

@@ -16,7 +16,7 @@ _TYPES = (None, "linear", "dynamic", "yarn")
 
 
 def base_frequencies(params: ModelArgs, theta: float | None = None) -> Tensor:
-    """Radians a position, float64 [half of the numbers of a head that are rotated]. `theta`: the base frequency."""
+    """Radians for each position, float64 [half of the rotated elements of a head]. `theta`: the base frequency."""
     assert params.head_dim is not None
     rotated = int(params.head_dim * params.partial_rotary_factor)
     return (theta or params.rope_freq_base) ** -(torch.arange(0, rotated, 2, dtype=torch.float64) / rotated)
@@ -58,7 +58,7 @@ def attention_factor(params: ModelArgs) -> float:
 
 
 def grows(params: ModelArgs) -> bool:
-    """Whether the frequencies depend on how far a sequence has come: `dynamic` scaling beyond the trained length.
+    """Whether the frequencies depend on the length of the sequence: `dynamic` scaling beyond the trained length.
 
     Raises ValueError for `dynamic` scaling without a trained length.
     """

@@ -13,7 +13,7 @@ from sdk.extension.llm.model.window import Window
 
 
 def apply_scaling(freqs: Tensor, scale_factor: int, high_freq_factor: int) -> Tensor:
-    """Llama 3.1's scaling of frequencies, radians a position, for contexts `scale_factor` times as long."""
+    """Scales frequencies, in radians for each position, as Llama 3.1 does for contexts `scale_factor` times as long."""
     return long_wavelengths(freqs.double(), scale_factor, 1, high_freq_factor, LLAMA3_CONTEXT).to(freqs.dtype)
 
 
@@ -26,7 +26,7 @@ def precompute_freqs_cis(
     high_freq_factor: int = 4,
     device: str | torch.device = "cpu",
 ) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of `end` positions for heads of `dim` numbers, [end, dim / 2] each, for `apply_rotary_emb`.
+    """Cosines and sines of `end` positions for heads of size `dim`, [end, dim / 2] each, for `apply_rotary_emb`.
 
     `use_scaled`: `apply_scaling` scales the frequencies; without `scale_factor`, this raises ValueError.
     """
@@ -52,7 +52,7 @@ def hf_precompute_freqs_cis(
     max_position_embeddings: int | None = None,
     attention_factor: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of `end` positions for heads of `dim` numbers, [end, dim * partial_rotary_factor] each, for
+    """Cosines and sines of `end` positions for heads of size `dim`, [end, dim * partial_rotary_factor] each, for
     `hf_apply_rotary_emb`.
 
     The factors are those of LongRoPE: `long_factor` where `end` is beyond the trained length `original_max_pos`.
@@ -74,8 +74,8 @@ def _tables(params: ModelArgs, device: str | torch.device) -> tuple[Tensor, Tens
 
 
 def reshape_for_broadcast(freqs_cis: Tensor, x: Tensor) -> Tensor:
-    """A table [tokens, numbers] or [tokens, heads, numbers] with dimensions of size 1 for the other dimensions of x,
-    which is [batch, tokens, heads, numbers]. Raises ValueError for another shape."""
+    """A table [tokens, size] or [tokens, heads, size] with dimensions of size 1 for the other dimensions of x, which is
+    [batch, tokens, heads, size]. Raises ValueError for another shape."""
     per_head = freqs_cis.dim() == 3
     expected = x.shape[-3:] if per_head else (x.shape[1], x.shape[-1])
     if freqs_cis.shape != expected:
@@ -85,7 +85,7 @@ def reshape_for_broadcast(freqs_cis: Tensor, x: Tensor) -> Tensor:
 
 
 def apply_rotary_emb(xq: Tensor, xk: Tensor, freqs_cos: Tensor, freqs_sin: Tensor) -> tuple[Tensor, Tensor]:
-    """Rotates pairs of neighbouring numbers of queries and keys, [batch, tokens, heads, head_dim], by the tables of
+    """Rotates pairs of neighbouring elements of queries and keys, [batch, tokens, heads, head_dim], by the tables of
     `precompute_freqs_cis`."""
     return apply_rotary_emb_to_k(xq, freqs_cos, freqs_sin), apply_rotary_emb_to_k(xk, freqs_cos, freqs_sin)
 

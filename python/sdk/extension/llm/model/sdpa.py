@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules in place of `SDPA` and `KVCache`, for operators and backends that need another form."""
+"""Modules that replace `SDPA` and `KVCache`, for operators and backends that need another form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SDPACustom(nn.Module):
     """Attention by `llama::custom_sdpa`, with the arguments of `SDPA.forward`."""
 
     def __init__(self, dim: int, use_attention_mask: bool = False) -> None:
-        """`use_attention_mask`: by the mask; otherwise causal from `input_pos[0]` on."""
+        """`use_attention_mask`: attention uses the mask; otherwise it is causal from `input_pos[0]` on."""
         super().__init__()
         self.dim, self.use_attention_mask = dim, use_attention_mask
         self.scale: float | None = None
@@ -25,7 +25,7 @@ class SDPACustom(nn.Module):
     def forward(
         self, input_pos: Tensor, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor | None
     ) -> Tensor:
-        """[bsz, seqlen, dim] of [batch, heads, tokens or slots, head_dim] each, computed in float32."""
+        """Takes q, k, v [batch, heads, tokens or slots, head_dim]. Returns [bsz, seqlen, dim], computed in float32."""
         parts = [part.transpose(1, 2).float() for part in (q, k, v)]
         start, mask = _where(self.use_attention_mask, input_pos, mask, seqlen, k.shape[2])
         y = torch.ops.llama.custom_sdpa(*parts, start, mask, 0.0, mask is None, self.scale)
@@ -91,7 +91,7 @@ class SDPASimple(nn.Module):
     def forward(
         self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
     ) -> Tensor:
-        """[bsz, seqlen, dim] of [batch, heads, tokens or slots, head_dim] each."""
+        """Takes q, k and v [batch, heads, tokens or slots, head_dim], returns [bsz, seqlen, dim]."""
         k, v = repeat_kv(k, self.n_rep), repeat_kv(v, self.n_rep)
         scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
         return (torch.softmax(masked(scores, mask), dim=-1) @ v).transpose(1, 2).reshape(bsz, seqlen, self.dim)
@@ -105,7 +105,7 @@ class SDPAFlex(SDPASimple):
 
 
 class KVCacheSimple(nn.Module):
-    """`KVCache` that keeps [batch, positions, heads, head_dim]."""
+    """A `KVCache` whose buffers are [batch, positions, heads, head_dim]."""
 
     def __init__(
         self,

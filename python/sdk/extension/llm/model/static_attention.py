@@ -203,7 +203,7 @@ class StaticAttention(Attention):
         self.rope.use_hf_rope = True
 
     def linear_to_conv2d(self) -> None:
-        """Makes the projections convolutions with a kernel of 1. Raises RuntimeError for all heads at once."""
+        """Replaces the projections by convolutions with a kernel of 1. Raises RuntimeError without `split_mha`."""
         if not self.split_mha:
             raise RuntimeError("linear_to_conv2d needs split_mha=True")
         for name in ("wqs", "wks", "wvs"):

@@ -41,7 +41,7 @@ class StaticKVCache(nn.Module, ABC):
     ) -> tuple[Tensor, CacheState | None]:
         """Returns the earlier tokens and the new ones [..., tokens, head_dim], and the new state for the caller.
 
-        Without a cache in `in_cache_state`, the new ones alone and None.
+        Without a cache in `in_cache_state`, returns only the new tokens, and None.
         """
 
     def _appended(

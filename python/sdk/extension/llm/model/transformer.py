@@ -78,10 +78,10 @@ class TransformerBlock(nn.Module):
 
 
 class Transformer(nn.Module):
-    """From tokens to logits. With a key-value cache, calls continue a sequence at `input_pos`."""
+    """Computes logits from tokens. With a key-value cache, calls continue a sequence at `input_pos`."""
 
     def __init__(self, params: ModelArgs, layers: nn.ModuleList, rope: Rope, local_rope: Rope | None = None) -> None:
-        """`local_rope`: of the layers with a sliding window; `rope` when None."""
+        """`local_rope`: the RoPE of the layers with a sliding window; `rope` when None."""
         super().__init__()
         self.params, self.layers, self.rope, self.local_rope = params, layers, rope, local_rope
         if params.apply_embedding:
@@ -100,7 +100,7 @@ class Transformer(nn.Module):
         """Logits [batch, vocab_size] of the last token, or [batch, tokens, vocab_size] with `generate_full_logits`.
 
         Takes either int64 [batch, tokens] or embeddings `h` [batch, tokens, dim]. Without `apply_output` the result has
-        `dim` numbers in place of logits. Attention that changes options (`StaticAttention`) adds these to the result.
+        `dim` features instead of logits. Attention that changes options (`StaticAttention`) adds these to the result.
         Raises ValueError unless one of the two is given, and TypeError for an option that no layer reads.
         """
         if (tokens is None) == (h is None):
@@ -197,7 +197,8 @@ def _pruned(vocab_size: int, prune_map: dict[int, int] | None) -> int:
 
 
 def _prune_index(params: ModelArgs, prune_map: dict[int, int], name: str) -> Tensor:
-    """For the input int64 [vocab_size], the rows of the pruned embedding; for the output the tokens of its rows.
+    """Returns, for the input, the row of the pruned embedding for each token, int64 [vocab_size]; for the output, the
+    token of each row.
 
     Tokens that the input map leaves out have row 0. Raises ValueError if the map does not map 0, 1, ... to tokens.
     """

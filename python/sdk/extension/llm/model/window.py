@@ -18,7 +18,7 @@ class Window:
     sinks: int = 0
     """The number of the first tokens that are also seen."""
     ring: int = 0
-    """The number of tokens, besides the sinks, that the cache keeps in a ring; 0 means a cache of all positions."""
+    """The number of tokens that the cache keeps in a ring, without the sinks; 0 means a cache of all positions."""
 
     def length(self, max_context_len: int) -> int:
         """The positions of the cache."""
@@ -31,7 +31,7 @@ class Window:
         return torch.where(positions < self.sinks, positions, self.sinks + (positions - self.sinks) % self.ring)
 
     def mask(self, positions: Tensor, seen: Tensor, bidirectional: bool = False) -> Tensor:
-        """bool [tokens, slots]: what the tokens at int64 [tokens] `positions` see.
+        """bool [tokens, slots]: the slots that the tokens at int64 [tokens] `positions` see.
 
         `seen`: int64 [slots], the positions of the tokens in them; `held` gives the positions in a ring.
         `bidirectional`: the tokens of the call also see each other.
@@ -70,8 +70,8 @@ class Window:
 def ring_window(size: int, max_seq_len: int, sinks: int = 0) -> Window:
     """A window whose cache is a ring.
 
-    The ring has room for the tokens of a call besides those that the first of them sees. Raises ValueError for a size
-    below 1.
+    The ring holds the tokens of a call in addition to the tokens that the first of them sees. Raises ValueError for a
+    size below 1.
     """
     if size < 1 or sinks < 0:
         raise ValueError(f"a window needs a size above 0 and no negative number of sinks, found {size} and {sinks}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules in place of torchtune's, for programs: `torch.export` captures them with dynamic shapes and a cache.
+"""Replacements for torchtune's modules, which `torch.export` captures with dynamic shapes and a cache.
 
-They take torchtune's weights, and the package is not needed.
+They take torchtune's weights, but do not need its package.
 """
 
 from sdk.extension.llm.modules._position_embeddings import (

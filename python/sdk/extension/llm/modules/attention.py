@@ -39,8 +39,8 @@ class SDPA(nn.Module):
         self._attention_fn = attention_fn
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, bsz: int, seq_len: int, mask: Tensor | None = None) -> Tensor:
-        """[bsz, seq_len, all heads] of [batch, tokens, heads, head_dim] each. Causal without a mask and a cache, if the
-        attention is."""
+        """Takes q, k and v [batch, tokens, heads, head_dim], returns [bsz, seq_len, all heads]. Without a mask and a
+        cache, attention is causal if the module is."""
         causal = self.kv_cache is None and mask is None and self.is_causal
         parts = [part.transpose(1, 2) for part in (q, k, v)]
         y = self._attention_fn(*parts, mask=mask, dropout_p=self.attn_dropout, is_causal=causal)
@@ -48,8 +48,8 @@ class SDPA(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Queries of x over keys and values of y. With a cache, y is appended to the sequence in it. If all elements of y
-    are NaN, the cache does not change, for example because the prompt's pictures are already in it."""
+    """Attention of queries of x to keys and values of y. With a cache, y is appended to the sequence in the cache.
+    If all elements of y are NaN, the cache does not change, for example because it already has the pictures."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text from language models.
+"""Runs language models.
 
     runner = TextLLMRunner("model.pte", "tokenizer.json")
     config = GenerationConfig(max_new_tokens=100, temperature=0.7, echo=False)

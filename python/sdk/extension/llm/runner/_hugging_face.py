@@ -31,7 +31,7 @@ def generate_hf(
     token_callback: Callable[[str], None] | None = None,
     stats_callback: Callable[[Stats], None] | None = None,
 ) -> None:
-    """`runner.generate()` of what a processor returned.
+    """Calls `runner.generate()` with the tensors that a processor returned.
 
     Args:
         runner: The runner; `runner.generate_hf(...)` is the same call.
@@ -40,8 +40,8 @@ def generate_hf(
             pictures of several sizes. Parts of a prompt are taken as they are.
         config: The settings of `generate()`.
         image_token_id: The token that stands in the place of pictures.
-        token_callback: Gets each piece of text.
-        stats_callback: Gets the times.
+        token_callback: Called with each piece of text.
+        stats_callback: Called with the times at the end.
 
     Raises RuntimeError if the number of pictures differs from the number of runs of the token.
     """
@@ -51,7 +51,7 @@ def generate_hf(
 def generate_text_hf(
     runner: MultimodalRunner, inputs: Prompt, config: GenerationConfig, image_token_id: int | None = None
 ) -> str:
-    """`runner.generate_text()` of what a processor returned; see `generate_hf`."""
+    """Calls `runner.generate_text()` with the tensors that a processor returned; see `generate_hf`."""
     return runner.generate_text(_parts(inputs, image_token_id), config)
 
 
@@ -138,7 +138,7 @@ def _from_patches(pixels: Any, grids: Any, lengths: list[int]) -> list[torch.Ten
 
 
 def _shapes(grids: Any) -> list[list[int]]:
-    """`image_grid_thw` as numbers. Raises RuntimeError for what a processor does not return."""
+    """Returns `image_grid_thw` as lists of integers. Raises RuntimeError for tensors that no processor returns."""
     import torch
 
     is_tensor = isinstance(grids, torch.Tensor)

@@ -26,7 +26,7 @@ class HuggingFaceTokenizer:
     def encode(self, s: str, *, bos: bool, eos: bool) -> list[int]:
         """The ids of a text, between `bos` tokens that begin a text and `eos` tokens that end it.
 
-        A model without such a token gets none.
+        Neither is added for a model that lacks the token.
         """
         return self.model.encode(s, int(bos), int(eos))
 

@@ -61,7 +61,8 @@ class TrainingModule:
         return {name: _as_tensor(value) for name, value in zip(names, outputs[parameters:], strict=False)}
 
     def _find(self, name: str) -> tuple[ExecuTorchMethod, int, int, list[str]]:
-        """The method, the numbers of the first gradient and of the first parameter among its outputs, the names."""
+        """Returns the method, the indices of the first gradient and of the first parameter among its outputs, and the
+        names of the parameters."""
         if name not in self._methods:
             if name not in self._names:
                 raise ValueError(f"there is no method {name!r}; the program has: {', '.join(self._names)}")

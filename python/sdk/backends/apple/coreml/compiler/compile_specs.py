@@ -107,7 +107,7 @@ def shapes_to_text(program: ExportedProgram, shapes: Mapping[str, Sequence[Seque
     """The text of enumerated shapes.
 
     Raises:
-        ValueError: `shapes` does not fit the inputs of the program; the message says where and what is allowed.
+        ValueError: `shapes` does not fit the inputs of the program. The message names the input and the allowed shapes.
     """
     entries: list[EnumeratedShape] = []
     inputs = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From an edge program to a package of Core ML, through coremltools, in this process.
+"""Converts an edge program to a package of Core ML with coremltools, in this process.
 
 The same program gives the same bytes: dates and random identifiers are removed, and protobuf maps are sorted.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes Core ML takes, and why not the others."""
+"""Decides which nodes Core ML takes, and gives the reasons for the others."""
 
 from __future__ import annotations
 

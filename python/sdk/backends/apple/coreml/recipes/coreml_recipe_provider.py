@@ -24,7 +24,7 @@ _AFFINE = {
 
 class CoreMLRecipeProvider(BackendRecipes):
     """All recipes have the options `minimum_deployment_target` and `compute_unit` of
-    `CoreMLBackend.generate_compile_specs`; a target that is too old for a recipe is a ValueError. Recipes
+    `CoreMLBackend.generate_compile_specs`; a target that is too old for a recipe raises ValueError. Recipes
     that quantise with torchao have `filter_fn`, a function of a module and its name (embeddings and linear layers by
     default). Recipes for groups have `group_size` (32 by default). The codebook's recipe needs `bits` (1 to 8) and
     `block_size` (the rows and columns of a table, -1 for all)."""

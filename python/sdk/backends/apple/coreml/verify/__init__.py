@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs Core ML programs without Apple's systems, in PyTorch: a reference, and not Apple's arithmetic.
+"""Runs Core ML programs in PyTorch, without Apple's systems. The results are a reference; Apple's arithmetic differs.
 
     from sdk.backends.apple.coreml.verify import CoreMLProgram, run
 
@@ -7,7 +7,7 @@
     program = CoreMLProgram.from_payload(payload)  # keeps states between calls
     outputs = program.run("forward", [torch.ones(1, 3)])
 
-`python -m sdk.export --backend coreml` verifies programs by it.
+`python -m sdk.export --backend coreml` verifies programs with this reference.
 """
 
 from __future__ import annotations

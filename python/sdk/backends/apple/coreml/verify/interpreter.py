@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Computes a function of MIL in PyTorch.
 
-This is a reference, and not Apple's arithmetic: float32 is computed as PyTorch does, float16 in float32 with rounding
-after each operation. Apple's processors sum in other orders, and the Neural Engine rounds inside of operations.
+This is a reference that differs from Apple's arithmetic: float32 is computed as in PyTorch, float16 in float32 with
+rounding after each operation. Apple's processors sum in other orders, and the Neural Engine rounds inside operations.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs `.pte` programs in Python: delegates of Core ML by the interpreter, all else by PyTorch's operators."""
+"""Runs `.pte` programs in Python: the interpreter runs delegates of Core ML, PyTorch's operators compute the rest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sdk.backends.reference import ReferenceProgram as _ReferenceProgram
 
 
 class ReferenceProgram(_ReferenceProgram):
-    """A `.pte` program whose delegates are all of Core ML. It is computed in PyTorch, which is not Apple's
-    arithmetic."""
+    """A `.pte` program whose delegates are all of Core ML. PyTorch computes it, so results may differ from those of
+    Apple's arithmetic."""
 
     BACKEND_ID = "CoreMLBackend"
     TITLE = "Core ML"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds and choices."""
+"""clamp, and where."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The visitors that turn nodes of the edge dialect into nodes of a payload. A module of this folder registers its own
-with `register_node_visitor`; the partitioner takes the operators that a visitor names and does not refuse."""
+with `register_node_visitor`. The partitioner takes a node if a visitor names its operator and does not refuse it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class NodeVisitor:
 
     Attributes:
         target: The name of the operator, such as `aten.add.Tensor`, or several.
-        folded: Calls that MPS does not take, but that depend on constants only, so that their results become
-            constants.
+        folded: Calls that MPS does not support but that depend on constants only. Their results are computed during
+            the export and become constants.
     """
 
     target: ClassVar[str | Sequence[str]] = ()
@@ -208,7 +208,7 @@ def is_exact(value: float) -> bool:
 
 
 def _narrowed(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The tensor in a dtype. Numbers beyond the range of float16 become its largest; infinities stay."""
+    """The tensor in a dtype. Values beyond the range of float16 become its largest value; infinities stay."""
     if dtype == torch.float16 and tensor.is_floating_point() and tensor.dtype != dtype:
         limits = torch.finfo(dtype)
         tensor = torch.where(tensor.isinf(), tensor, tensor.clamp(limits.min, limits.max))

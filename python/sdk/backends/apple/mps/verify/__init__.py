@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs payloads for MPS without Apple's systems, in PyTorch: a reference, and not Apple's arithmetic.
+"""Runs payloads for MPS in PyTorch, without Apple's systems. The results are a reference; Apple's arithmetic differs.
 
     from sdk.backends.apple.mps.verify import MPSProgram, run
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs `.pte` programs in Python: delegates of MPS by the interpreter, all else by PyTorch's operators."""
+"""Runs `.pte` programs in Python: the interpreter runs delegates of MPS, PyTorch's operators compute the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from sdk.backends.reference import ReferenceProgram as _ReferenceProgram
 
 
 class ReferenceProgram(_ReferenceProgram):
-    """A `.pte` program whose delegates are all of MPS. It is computed in PyTorch, which is not Apple's arithmetic."""
+    """A `.pte` program whose delegates are all of MPS. PyTorch computes it, so results may differ from those of Apple's
+    arithmetic."""
 
     BACKEND_ID = "MPSBackend"
     TITLE = "MPS"

@@ -90,8 +90,8 @@ def _range(given: Parameters) -> tuple[float, float]:
 def _with_constants(
     call: IntegerCall, mask: Value, value: Value, axis: int, given: Parameters, alone: np.ndarray
 ) -> Counted:
-    """Returns scores that keep the elements where `mask` is true. `alone` has the exponentials for rows in which it is
-    false everywhere."""
+    """Returns scores that keep the elements where `mask` is true. `alone` has the exponentials for rows in which `mask`
+    is false everywhere."""
     b = call.b
     left = np.False_ if mask.constant is None else mask.constant.any(axis, keepdims=True)
     alone = np.where(left, 0, alone)

@@ -101,7 +101,7 @@ def upsample_bilinear2d(call: IntegerCall) -> Placed:
 
 @lowers_integers("aten.where.self")
 def where(call: IntegerCall) -> Value:
-    """A choice of operands with the scale of the result."""
+    """Rescales both operands to the scale of the result, then selects."""
     nodes = [call["self"], call["other"]]
     condition, *values = call.operands(call["condition"], *nodes, dtypes=(DType.BOOL, call.dtype, call.dtype))
     first, second = (_with_scale(call, value, call.activation(node)) for node, value in zip(nodes, values, strict=True))

@@ -30,7 +30,7 @@ class Unit:
 
     Attributes:
         call: The operator.
-        mask: The choice or the sum that the operator reads, or None.
+        mask: The `where` or the addition that applies the mask to the operator's operand, or None.
         index: The index of the operator's result; None if it has only one.
         limit: The activation function after the operator, or None.
         last: The node with the result: the quantize node, or the operator itself if its result is not quantised.

@@ -47,7 +47,7 @@ class Call:
     """A call of an operator.
 
     Attributes:
-        b: Gets the operators of TOSA.
+        b: The graph of TOSA to which operators are added.
         node: The node.
         order: The layout of the results that are returned without one; set by `operands`.
     """

@@ -61,7 +61,7 @@ def div_mode(call: Call) -> Value:
     if mode is None:
         return call.b.div(first, second)
     if call.dtype not in FLOATS:
-        raise UnsupportedError("it divides integers, by which the result may be 0")
+        raise UnsupportedError("it divides integers, and TOSA's INTDIV is not defined for a divisor of 0")
     quotient = _floor_quotient(call.b, first, second) if mode == "floor" else _truncated(call.b, first, second)
     return quotient
 
@@ -70,7 +70,7 @@ def div_mode(call: Call) -> Value:
 def remainder(call: Call) -> Value:
     first, second = call.operands(call["self"], call["other"], dtype=call.working)
     if call.dtype not in FLOATS:
-        raise UnsupportedError("it divides integers, by which the result may be 0")
+        raise UnsupportedError("it divides integers, and TOSA's INTDIV is not defined for a divisor of 0")
     return call.b.sub(first, call.b.mul(_floor_quotient(call.b, first, second), second))
 
 
@@ -78,7 +78,7 @@ def remainder(call: Call) -> Value:
 def fmod(call: Call) -> Value:
     first, second = call.operands(call["self"], call["other"], dtype=call.working)
     if call.dtype not in FLOATS:
-        raise UnsupportedError("it divides integers, by which the result may be 0")
+        raise UnsupportedError("it divides integers, and TOSA's INTDIV is not defined for a divisor of 0")
     return call.b.sub(first, call.b.mul(_truncated(call.b, first, second), second))
 
 
@@ -113,7 +113,7 @@ def pow_by_number(call: Call) -> Value:
     (value,) = call.operands(call["self"], dtype=call.working)
     exponent = call["exponent"]
     if call.dtype not in FLOATS and not (isinstance(exponent, int) and exponent >= 0):
-        raise UnsupportedError("it raises integers to a power that is not an integer, or negative")
+        raise UnsupportedError("it raises integers to a power that is negative or not an integer")
     roots = {0.5: call.b.sqrt, -0.5: lambda x: call.b.unary("RSQRT", x)}
     if exponent in roots:
         return roots[exponent](value)

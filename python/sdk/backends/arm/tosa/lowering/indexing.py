@@ -108,7 +108,8 @@ def index(call: Call) -> Value:
 
 @lowers("aten.index_put.default", indices=True)
 def index_put(call: Call) -> Value:
-    """Lowers calls with constant indices: TOSA's SCATTER forbids an index twice, which only constants can guarantee."""
+    """Lowers calls with constant indices only: TOSA's SCATTER requires that no index occurs twice, which cannot be
+    checked for indices that the program computes."""
     where = _indexed(call)
     b, positions = call.b, where.indices.constant
     if positions is None or np.unique(positions).size != positions.size:

@@ -31,7 +31,7 @@ def _normalised(b: Builder, value: Value, axes: list[int], epsilon: float) -> Va
 
 
 def _affine(call: Call, value: Value, weight: Any, bias: Any, shape: tuple[int, ...]) -> Value:
-    """`value * weight + bias`, with these in a shape."""
+    """`value * weight + bias`, with the weight and the bias in the given shape."""
     if weight is not None:
         value = call.b.mul(value, call.b.reshape(_wide(call, weight), shape))
     return value if bias is None else call.b.add(value, call.b.reshape(_wide(call, bias), shape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Images in other sizes, with TOSA's RESIZE.
+"""Resizes images with TOSA's RESIZE.
 
 The result at o is read at (o * d + offset) / n of the input. PyTorch reads at (o + 1/2) * inputs / outputs - 1/2, with
 `align_corners` at o * (inputs - 1) / (outputs - 1), and the nearest at floor(o * inputs / outputs).
@@ -67,7 +67,7 @@ def _linear(inputs: int, outputs: int, align_corners: bool) -> _Axis:
 
 
 def _resize(b: Builder, value: Value, axes: list[_Axis], mode: ResizeMode) -> Value:
-    """[batch, height, width, channels] in other sizes."""
+    """Resizes [batch, height, width, channels]."""
     scale = b.shape([number for axis in axes for number in (axis.n, axis.d)])
     offset, border = b.shape([axis.offset for axis in axes]), b.shape([axis.border for axis in axes])
     shape = (value.shape[0], *(axis.outputs for axis in axes), value.shape[3])

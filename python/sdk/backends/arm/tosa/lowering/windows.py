@@ -37,7 +37,7 @@ class Window:
 def windows(kernel: Any, stride: Any, padding: Any, dilation: Any, count: int) -> list[Window]:
     """Windows by dimension. PyTorch's lists may have one number for all; an empty stride means the kernel size.
 
-    Raises UnsupportedError for what is beyond TOSA's level 8K.
+    Raises UnsupportedError for windows beyond the limits of TOSA's level 8K.
     """
     stride = stride or kernel
     lists = [list(each) if len(each) == count else list(each) * count for each in (kernel, stride, padding, dilation)]

@@ -11,7 +11,7 @@ from sdk.backends.cadence.aot.operators.registry import check, check_dtype, oper
 
 _LAYER = "Tensor input, Tensor weight, float w_scale, Tensor bias, float b_scale"
 _LANES = 4
-"""Numbers of channels must be multiples of the lanes of a vector register."""
+"""Numbers of channels must be multiples of this number, the lanes of a vector register."""
 
 
 def _linear_shape(input: Tensor, weight: Tensor, w_scale: float, bias: Tensor, b_scale: float) -> Tensor:

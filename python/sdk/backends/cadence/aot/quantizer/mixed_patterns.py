@@ -17,7 +17,7 @@ from sdk.backends.cadence.aot.quantizer.pattern_utils import dequantized, insert
 _aten = torch.ops.aten
 _cadence = torch.ops.cadence
 _LANES = 4
-"""Numbers of channels must be multiples of the lanes of a vector register."""
+"""Numbers of channels must be multiples of this number, the lanes of a vector register."""
 
 
 def _shape(node: Any) -> list[int] | None:

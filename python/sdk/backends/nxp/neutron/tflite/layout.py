@@ -68,7 +68,7 @@ def _is_channel_softmax(graph: Graph, call: Call) -> bool:
 
 
 class _Groups:
-    """Sets of positions that are joined."""
+    """Disjoint sets of positions. Sets can be joined."""
 
     def __init__(self) -> None:
         self._parents: dict[int, int] = {}

@@ -81,7 +81,7 @@ class Padding(IntEnum):
 
 
 ACTIVATIONS: Final = {None: 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3}
-"""The activation functions that other operators compute, too, by their numbers."""
+"""The numbers of the activation functions that other operators can include."""
 
 
 @dataclass

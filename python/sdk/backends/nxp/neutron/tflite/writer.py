@@ -210,7 +210,7 @@ def _reduced(b: Builder, call: Call) -> None:
     over = [dim % len(shape) for dim in (dims or range(len(shape)))]
     position, place = call.results[0], b.resolve(source.value)
     rest = [dim for dim in TO_LAST if dim not in over]
-    is_image = len(shape) == 4  # only images have channels last; the result of more dimensions may be an image
+    is_image = len(shape) == 4  # other operands never have channels last, but the result may
     is_last = is_image and (place in b.last if not keeps and rest == sorted(rest) else position in b.last)
     axes = [TO_LAST.index(dim) for dim in over] if is_last else over
     inputs = [b.given(source, is_last), b.integers(axes)]

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text from language models in Python: `eager` by PyTorch, `native` by a program. `sdk.extension.llm.runner` is faster,
-and has chat templates."""
+"""Generates text in Python: `eager` runs the model in PyTorch, `native` runs a program. `sdk.extension.llm.runner` is
+faster, and has chat templates."""

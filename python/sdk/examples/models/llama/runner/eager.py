@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text from a checkpoint, by PyTorch.
+"""Generates text with a checkpoint, in PyTorch.
 
 python -m sdk.examples.models.llama.runner.eager -p params.json -c weights.pth -t tokenizer.json -kv --prompt Hello
 """
@@ -50,8 +50,8 @@ def build_args_parser() -> argparse.ArgumentParser:
     parser.prog = "eager"
     parser.add_argument("--prompt", default="", help="the text to continue")
     parser.add_argument("--temperature", type=float, default=0)
-    parser.add_argument("--show_tokens", action="store_true", help="print the numbers of the tokens")
-    parser.add_argument("--chat", action="store_true", help="a conversation by the terminal")
+    parser.add_argument("--show_tokens", action="store_true", help="print the ids of the tokens")
+    parser.add_argument("--chat", action="store_true", help="hold a conversation in the terminal")
     parser.add_argument("--tokenizer_config_path", help="the tokenizer_config.json of a tokenizer.json")
     return parser
 

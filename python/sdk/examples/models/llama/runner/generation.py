@@ -48,7 +48,7 @@ class LlamaRunner(ABC):
         vocab_size: int,
         device: str = "cpu",
     ) -> None:
-        """`max_seq_len`: tokens of a prompt with its answer."""
+        """`max_seq_len`: the largest number of tokens of a prompt and its answer."""
         self.max_seq_len, self.max_batch_size = max_seq_len, max_batch_size
         self.use_kv_cache, self.device = use_kv_cache, device
         self.tokenizer = get_tokenizer(tokenizer_path, tokenizer_config_path)
@@ -111,9 +111,9 @@ class LlamaRunner(ABC):
     def chat_completion(
         self, max_seq_len: int, temperature: float = 0.6, top_p: float = 0.9, show_progress: bool = False
     ) -> list[int]:
-        """A conversation by the terminal, which an empty line or "exit" ends. Returns all its tokens.
+        """Holds a conversation in the terminal until an empty line or "exit" is typed. Returns all its tokens.
 
-        `max_seq_len`: tokens of a turn with its answer.
+        `max_seq_len`: the largest number of tokens of a turn and its answer.
         """
         tokens: list[int] = []
         unfed: list[int] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text from a program, by calls of its method `forward`.
+"""Generates text by calls of a program's method `forward`.
 
 python -m sdk.examples.models.llama.runner.native -f model.pte -p params.json -t tokenizer.json -kv --prompt Hello
 """
@@ -18,7 +18,7 @@ from sdk.extension.pybindings.portable_lib import _load_for_executorch
 
 
 class NativeLlamaRunner(LlamaRunner):
-    """Text from a program."""
+    """Generates text with a program."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         """`args`: those of `build_args_parser`."""
@@ -57,7 +57,7 @@ def build_args_parser() -> argparse.ArgumentParser:
     parser.add_argument("--prompt", default="Hello", help="the text to continue")
     parser.add_argument("--temperature", type=float, default=0.6)
     parser.add_argument("-kv", "--kv_cache", action="store_true", help="the program has a cache")
-    parser.add_argument("--max_len", type=int, default=128, help="tokens of the prompt with its answer")
+    parser.add_argument("--max_len", type=int, default=128, help="most tokens of the prompt and its answer")
     return parser
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small calls of operators, from which the dtypes that they accept are found by trying."""
+"""Small sample calls of operators, which are tried with all dtypes to find those that the operators accept."""
 
 from __future__ import annotations
 

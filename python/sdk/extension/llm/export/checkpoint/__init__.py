@@ -103,7 +103,7 @@ class _WithoutWeights(TorchFunctionMode):
 
 
 def set_weights(model: torch.nn.Module, weights: Weights) -> None:
-    """Makes tensors the parameters of a model, without copying them.
+    """Assigns tensors to the parameters of a model, without copying them.
 
     The names are the model's; weights below LoRA adapters may have the names of a model without them. Raises
     CheckpointError, before it changes anything, if names or shapes differ from the model's.

@@ -23,7 +23,8 @@ HUB_IDS = {
     "lfm2_5_350m": "LiquidAI/LFM2.5-350M",
     "lfm2_5_1_2b": "LiquidAI/LFM2.5-1.2B-Instruct",
 }
-"""Repositories by `ModelType`, of checkpoints that anybody may download. Llama's need an account with a licence."""
+"""Repositories by `ModelType`, of checkpoints that anybody may download. Repositories of Llama are missing, because
+they require an account that has accepted Meta's licence."""
 _FILES = [
     "config.json",
     "generation_config.json",
@@ -47,7 +48,7 @@ def downloaded(model: str) -> Path:
 
     Raises CheckpointError that says what to download when the hub cannot be reached.
     """
-    by_hand = f"download config.json, *.safetensors and tokenizer.json of `{model}` into a folder and name that folder"
+    by_hand = f"download config.json, *.safetensors and tokenizer.json of `{model}` into a folder and pass its path"
     try:
         from huggingface_hub import snapshot_download
     except ImportError:

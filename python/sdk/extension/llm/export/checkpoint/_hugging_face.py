@@ -85,7 +85,7 @@ def _activation(fields: Fields, name: str) -> str:
 
 
 def _windows(fields: Fields, types: list[str]) -> dict[str, Any]:
-    """`types`: what each layer sees."""
+    """`types`: the type of attention of each layer, as in `layer_types`."""
     count = fields.whole("num_hidden_layers")
     if len(types) != count or not {"sliding_attention", "full_attention"}.issuperset(types):
         raise fields.wrong("layer_types", f"sliding_attention or full_attention for each of {count} layers")

@@ -72,7 +72,8 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "use_dora": (False,),
     "use_qalora": (False,),
 }
-"""Values with which the layer is `LoRALinear`: other ways to initialise an adapter change the weights below it, too."""
+"""Values of an adapter that `LoRALinear` computes. Some other initialisations of adapters also change the weights of
+the layer itself."""
 
 
 def adapter_args(path: str | Path) -> dict[str, Any]:
@@ -123,10 +124,10 @@ def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Wei
 
 
 def _in_pairs(name: str, rows: Tensor, head_dim: int) -> Tensor:
-    """Rows of heads from halves, which Hugging Face's RoPE rotates, to pairs of neighbours."""
+    """Reorders the rows of each head: from halves, which Hugging Face's RoPE rotates, to pairs of neighbours."""
     if head_dim < 2 or head_dim % 2 or len(rows) % head_dim:
         raise CheckpointError(
-            f"{name}: expected whole heads, whose head_dim of the model is {head_dim} and must be even; found "
+            f"{name}: expected whole heads of an even head_dim; the model has head_dim {head_dim}, the matrix "
             f"{len(rows)} rows"
         )
     return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2)

@@ -21,7 +21,8 @@ class Names:
     """Renames the weights of a checkpoint.
 
     `layer`: the prefix of a layer's number. `inside`: names within a layer, `outside`: other names, both without
-    `.weight` or `.bias`. Several new names, separated by spaces: the weight has their rows in sequence.
+    `.weight` or `.bias`. A new name can be several names, separated by spaces: then the weight of the checkpoint
+    contains the rows of all of them in sequence.
     """
 
     def __init__(self, layer: str, inside: dict[str, str], outside: dict[str, str]) -> None:

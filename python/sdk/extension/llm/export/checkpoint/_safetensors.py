@@ -19,7 +19,8 @@ def read_safetensors(path: Path) -> Iterator[tuple[str, Tensor]]:
     """Yields names and values of the weights in a file, or in the files of a folder. Reads a weight when it is
     requested.
 
-    Weights that torchao quantised and saved are its tensors. Raises CheckpointError for files that are not valid.
+    Weights that torchao quantised and saved become torchao's tensor subclasses again. Raises CheckpointError for files
+    that are not valid.
     """
     from safetensors import SafetensorError, safe_open
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`LlmConfig`: all settings of an export, in groups. Names, defaults and checks are ExecuTorch's.
 
-Which of them this version acts on is in `sdk.extension.llm.export.export_llm`, which refuses the others.
+`sdk.extension.llm.export.export_llm` refuses settings that this version does not support.
 """
 
 from __future__ import annotations
@@ -158,16 +158,16 @@ class ModelConfig:
 
     dtype_override: DtypeOverride = DtypeOverride.fp32
     enable_dynamic_shape: bool = True
-    """Any number of tokens a call, up to `export.max_seq_length`."""
+    """A call may have any number of tokens up to `export.max_seq_length`."""
     use_shared_embedding: bool = False
-    """One weight for the embedding and the output. With quantization.qmode=torchao:... only."""
+    """The embedding and the output layer use one weight. Only with quantization.qmode=torchao:..."""
     use_sdpa_with_kv_cache: bool = False
     """Attention by the operator `llama::custom_sdpa`."""
     expand_rope_table: bool = False
     use_attention_sink: Optional[str] = None
     """"<sinks>,<window>": keep that many first and that many last tokens, so that generation can continue forever."""
     output_prune_map: Optional[str] = None
-    """A JSON file that maps the number of a token in the pruned vocabulary to its number in the whole one."""
+    """A JSON file that maps the id of a token in the pruned vocabulary to its id in the whole one."""
     input_prune_map: Optional[str] = None
     use_kv_cache: bool = False
     quantize_kv_cache: bool = False
@@ -192,9 +192,9 @@ class ExportConfig:
     """The program and its files."""
 
     max_seq_length: int = 128
-    """Tokens of a call."""
+    """The largest number of tokens in a call."""
     max_context_length: int = 128
-    """Positions that the cache holds."""
+    """The number of positions that the cache holds."""
     output_dir: str = "."
     output_name: Optional[str] = None
     so_library: Optional[str] = None
@@ -220,7 +220,7 @@ class ExportConfig:
 
 @dataclass
 class DebugConfig:
-    """Settings of the output in addition to the program: what is written and printed."""
+    """Settings for further files, and for the lines that the export prints."""
 
     profile_memory: bool = False
     """A Chrome trace of the memory plan."""
@@ -235,12 +235,12 @@ class DebugConfig:
 
 @dataclass
 class MethodConfig:
-    """One method of a program with several."""
+    """One of the methods of a program with several methods."""
 
     method_name: str
     lora_config: Optional[LoraConfig] = None
     export_seq_len: Optional[int] = None
-    """Tokens of the example input."""
+    """The number of tokens of the example input."""
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The block formats of GGUF: how the bytes of a quantised row become numbers.
+"""The block formats of GGUF: decodes the bytes of a quantised row to weights.
 
 A row is a sequence of blocks of the same size. All formats here are affine in groups: a weight is
 `scale * q - minimum`, with one scale and one minimum for each group of 16 to 256 weights. Where a format has a table of
@@ -31,7 +31,7 @@ class Products:
 
 @dataclass(frozen=True)
 class Groups:
-    """The numbers of some blocks. The weights are `scale * q - minimum`, computed in float32."""
+    """The integers, scales and minima of some blocks. The weights are `scale * q - minimum`, computed in float32."""
 
     q: Tensor
     """int8 [blocks, weights of a block]: integers as the format defines them, offset included (Q4_0: -8 to 7)."""
@@ -76,12 +76,12 @@ def _half(block: Tensor, offset: int) -> Tensor:
 
 
 def _nibbles(packed: Tensor) -> Tensor:
-    """[..., n] bytes to [..., 2 n] integers: the low halves of all bytes, then the high ones."""
+    """Unpacks [..., n] bytes to [..., 2 n] integers: the low halves of all bytes, then the high ones."""
     return torch.cat([packed & 15, packed >> 4], dim=-1)
 
 
 def _bits(packed: Tensor, bits: int) -> Tensor:
-    """[blocks, n] bytes to [blocks, 8 / bits, n] integers: part i has bits `i * bits` and up of each byte."""
+    """Unpacks [blocks, n] bytes to [blocks, 8 / bits, n] integers: part i has bits `i * bits` and up of each byte."""
     shifts = torch.arange(0, 8, bits, dtype=torch.uint8)[:, None]
     return (packed[:, None] >> shifts) & ((1 << bits) - 1)
 
@@ -129,7 +129,7 @@ def _six_bit_pairs(packed: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _paired_nibbles(packed: Tensor) -> Tensor:
-    """[blocks, 128] bytes to [blocks, 256]: of each 32 bytes the low halves, then the high ones."""
+    """Unpacks [blocks, 128] bytes to [blocks, 256]: the low halves of each 32 bytes, then their high halves."""
     return _nibbles(packed.reshape(-1, 4, 32)).reshape(-1, QK_K)
 
 
@@ -243,7 +243,7 @@ FORMATS = {
 
 
 def groups_of(raw: Tensor, format: BlockFormat) -> Groups:
-    """The numbers of a matrix. `raw`: uint8 [rows, bytes of a row]. q, scale and minimum have one row for each row; the
+    """Decodes a matrix. `raw`: uint8 [rows, bytes of a row]. q, scale and minimum have one row for each row; the
     factors of products are [rows, blocks of a row, 1 or 2]."""
     decoded = format.decode(raw.reshape(-1, format.bytes))
     rows, products = len(raw), decoded.products

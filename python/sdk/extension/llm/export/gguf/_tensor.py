@@ -73,8 +73,8 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
 
     @classmethod
     def from_raw(cls, raw: Tensor, ggml_type: str, orig_dtype: torch.dtype = torch.bfloat16) -> ExportableGGUFTensor:
-        """From uint8 [rows, bytes of a row]. Raises ValueError for bytes that are not whole blocks, NotImplementedError
-        for an unknown type."""
+        """Makes a tensor from uint8 [rows, bytes of a row]. Raises ValueError for bytes that are not whole blocks,
+        NotImplementedError for an unknown type."""
         return cls(raw.contiguous(), ggml_type, orig_dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> ExportableGGUFTensor:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tokenizers of GGUF files, as Hugging Face's `tokenizer.json`.
 
-A GGUF file has the tokens and how they were made: merges of byte-level BPE (`tokenizer.ggml.model` is `gpt2`), whose
-words are split in a way that it names only (`tokenizer.ggml.pre`), or scores of SentencePiece's BPE (`llama`). The keys
-are those of ggml's `docs/gguf.md`. A file does not say which tokens end a turn, and which take the white space after
-them. They are found as in llama.cpp: by the tokens' texts and the model's name.
+A GGUF file has the tokens, and either the merges of byte-level BPE (`tokenizer.ggml.model` is `gpt2`) or the scores of
+SentencePiece's BPE (`llama`). Of the rule by which byte-level BPE splits text into words, the file has only the name
+(`tokenizer.ggml.pre`). The keys are those of ggml's `docs/gguf.md`. A file does not say which tokens end a turn, and
+which take the white space after them. They are found as in llama.cpp: by the tokens' texts and the model's name.
 """
 
 from __future__ import annotations

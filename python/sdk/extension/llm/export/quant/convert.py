@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other forms of quantised weights with the same numbers."""
+"""Converts quantised weights to other forms with the same values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.int4 import ExportableInt4Tensor
 
 Convert = Callable[[str, Tensor], Tensor]
-"""From a weight's name and value to the value that the model gets."""
+"""A function that takes the name and the value of a weight, and returns the value that the model gets."""
 
 _ROWS = {
     ExportableInt4Tensor: (0, 1, 1),

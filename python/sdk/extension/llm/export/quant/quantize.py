@@ -60,8 +60,8 @@ def _check(weight: Tensor, config: QuantConfig) -> None:
 
 
 def _min_max(weight: Tensor, config: QuantConfig) -> tuple[Tensor, Tensor, Tensor]:
-    """int8 [rows, columns], bfloat16 scales and zero points [rows, groups]. Integers of 4 bits begin at 0 where they
-    have zero points."""
+    """Returns int8 [rows, columns], and bfloat16 scales and zero points [rows, groups]. 4-bit integers are from 0 to 15
+    if they have zero points, otherwise from -8 to 7."""
     lowest = 0 if config.bits == 4 and not config.symmetric else -(1 << (config.bits - 1))
     limits = {"quant_min": lowest, "quant_max": lowest + (1 << config.bits) - 1}
     groups, values = (1, config.group_size), weight.float()

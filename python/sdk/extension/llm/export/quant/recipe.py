@@ -34,7 +34,7 @@ class QuantRule:
 
 @dataclass
 class QuantRecipe:
-    """Rules; the first that matches counts."""
+    """A list of rules. The first rule that matches the name of a weight applies."""
 
     rules: list[QuantRule]
 

@@ -30,7 +30,7 @@ UNSUPPORTED_QMODES = {
 def quantize(model: Transformer, config: LlmConfig) -> None:
     """Quantises the layers of a model, and packs those that the kernels of this runtime compute.
 
-    Weights of a GGUF file stay as they are quantised there. Raises SettingsError for settings that do not go together.
+    Weights of a GGUF file keep their quantisation. Raises SettingsError for settings that do not go together.
     """
     qmode, embedding = config.quantization.qmode, config.quantization.embedding_quantize
     graph = config.quantization.pt2e_quantize

@@ -20,7 +20,7 @@ from sdk.extension.llm.model.quantized_layers import (
 )
 
 Replace = Callable[[str, nn.Module], nn.Module | None]
-"""Makes what replaces a module of this name; None keeps it."""
+"""A function that returns the replacement of a module, given its name, or None to keep the module."""
 
 
 def _replace(module: nn.Module, make: Replace) -> nn.Module:
@@ -42,7 +42,7 @@ class QuantHandler:
         raise NotImplementedError
 
     def convert_for_runtime(self) -> nn.Module:
-        """Replaces the layers, which have no weights yet."""
+        """Replaces the layers by quantised ones that have no weights yet."""
         raise NotImplementedError
 
     def quantized_model(self) -> nn.Module:
@@ -60,8 +60,8 @@ def _chosen(node_type: str, name: str) -> bool:
 
 
 def replace_linear_weight_only_int8_per_channel(module: nn.Module, node_type: str) -> None:
-    """Makes linear layers `WeightOnlyInt8Linear` without contents: all (`*`), the output layer, or all but it
-    (`!output`)."""
+    """Replaces linear layers by `WeightOnlyInt8Linear` without contents: all layers (`*`), the output layer
+    (`output`), or all other layers (`!output`)."""
 
     def make(name: str, child: nn.Module) -> nn.Module | None:
         if not isinstance(child, nn.Linear) or not _chosen(node_type, name):
@@ -84,7 +84,7 @@ class WeightOnlyInt8QuantHandler(QuantHandler):
         group_size: int | None = None,
         precision: torch.dtype = torch.float32,
     ) -> None:
-        """`bitwidth`: 4 or 8. `precision`: in which scales are computed. Raises ValueError for other bits."""
+        """`bitwidth`: 4 or 8. `precision`: the dtype in which scales are computed. Raises ValueError for other bits."""
         super().__init__(mod)
         self.node_type, self.bitwidth, self.group_size, self.precision = node_type, bitwidth or 8, group_size, precision
         if self.bitwidth not in (4, 8):
@@ -118,7 +118,7 @@ def _sizes(embedding: nn.Embedding) -> tuple[int, int]:
 def replace_embedding_weight_only_grouped_int8_per_channel(
     module: nn.Module, device: Any, bitwidth: int = 8, group_size: int | None = None, packed: bool = False
 ) -> None:
-    """Makes embeddings `QuantizedGroupEmbedding` without contents."""
+    """Replaces embeddings by `QuantizedGroupEmbedding` without contents."""
 
     def make(name: str, child: nn.Module) -> nn.Module | None:
         if not isinstance(child, nn.Embedding):
@@ -231,8 +231,8 @@ def transform_linear_for_pre_quantization(
 
 
 def transform_output_linear_for_pre_quantization(module: nn.Module, checkpoint: Any, dtype: torch.dtype) -> nn.Module:
-    """Makes the layer `output` an int8 layer with a scale for each row, if a checkpoint has scales for it. Returns the
-    module."""
+    """Replaces the layer `output` by an int8 layer with a scale for each row, if a checkpoint has scales for it.
+    Returns the module."""
 
     def make(name: str, child: nn.Module) -> nn.Module | None:
         if not isinstance(child, nn.Linear) or "output" not in name or not _is_quantized(checkpoint, name, dtype):
@@ -249,7 +249,8 @@ def transform_embedding_for_pre_quantization(
 ) -> nn.Module:
     """Replaces the embeddings that have scales in a checkpoint by embeddings of bytes in groups. Returns the module.
 
-    `bit_width` says what the bytes hold. Raises ValueError for another group size and other dtypes.
+    `bit_width` is the number of bits of the integers in the bytes. Raises ValueError for another group size and other
+    dtypes.
     """
     _check_group(group_size, (None, 0, *_GROUPS))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Layers of packed weights of 1 to 8 bits, in place of those whose weights a checkpoint or torchao has quantised."""
+"""Replaces layers whose weights a checkpoint or torchao has quantised by layers with packed weights of 1 to 8 bits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PackedLinear(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """From [..., in_features] to [..., out_features] in the same dtype; the operator computes in float32."""
+        """[..., in_features] becomes [..., out_features] of the same dtype; the operator computes in float32."""
         y: Tensor = self._operator(x.float(), self.packed_weights, self.group_size, self.out_features, self.in_features)
         y = y.type_as(x)
         return y if self.bias is None else y + self.bias
@@ -91,7 +91,7 @@ def matrix_of_intx(weight: Any) -> LowBitMatrix:
 
 
 def matrix_of(weight: Any) -> LowBitMatrix:
-    """The matrix of a weight of one of the classes in `Quantized`."""
+    """Packs a weight, which is of one of the classes in `Quantized`, into a matrix."""
     return matrix_of_gguf(weight) if isinstance(weight, ExportableGGUFTensor) else matrix_of_intx(weight)
 
 

@@ -27,11 +27,11 @@ def quantize_model_(
 ) -> None:
     """Quantises the linear layers of a module (`4w`, `8w`, `8da4w`, `8da8w`) and its embeddings (`4w`, `8w`) in place.
 
-    `4w` and `8w` are integers of 4 and 8 bits, `8da` is for activations that are quantised to 8 bits when the program
-    runs. A scale is for a group of weights, 0 for whole rows; by default 32 for 4 bits and 0 for 8. Scales are chosen
-    by half-quadratic optimisation. `tie_word_embeddings`: where both are quantised alike, `lm_head` of a model of
-    transformers gets the weight of `model.embed_tokens`. `skip_incompatible_shapes`: layers whose rows are not whole
-    groups stay as they are; otherwise the first is a RuntimeError.
+    `4w` and `8w` are int4 and int8 weights; `8da` means that activations are quantised to int8 when the program runs.
+    The group size is the number of weights that share a scale, 0 for whole rows; by default 32 for 4 bits and 0 for 8.
+    Scales are chosen by half-quadratic optimisation. `tie_word_embeddings`: if both are quantised alike, `lm_head` of a
+    model of transformers gets the weight of `model.embed_tokens`. `skip_incompatible_shapes`: layers whose rows are not
+    whole groups stay unchanged; otherwise the first such layer raises RuntimeError.
     Raises ValueError for unknown kinds, NotImplementedError for kinds whose kernels are not here.
     """
     if qlinear_packing_format is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantising what `torch.export` has captured, by the quantiser of a backend (`quantization.pt2e_quantize`)."""
+"""Quantises a captured program with the quantiser of a backend (`quantization.pt2e_quantize`)."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ _SMALLEST = 1e-10  # the least divisor, for vectors of zeros
 
 class TurboQuantKVCache(nn.Module):
     """Keys and values as 4-bit codes of rotated directions, and their lengths in bfloat16. `update` returns the codes;
-    `dequantized` turns them into numbers for an attention that does not read codes.
+    `dequantized` converts them to float32 for attention that does not read codes.
 
     Args:
         n_heads: The heads of keys and values.
         head_dim: The elements of a head, an even number.
         max_seq_len: The positions of the cache.
         bits: 4, the bits of a code.
-        seed: Of the random rotation, which has to be the same for all that read the cache.
+        seed: The seed of the random rotation, which must be the same for all readers of the cache.
 
     Raises:
         ValueError: `bits` is not 4, or `head_dim` is odd.

@@ -16,7 +16,7 @@ class Net(nn.Module):
         self.linear2 = nn.Linear(10, 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[points, 2] to [points, 2]."""
+        """Takes [points, 2] and returns [points, 2]."""
         scores: Tensor = self.linear2(torch.sigmoid(self.linear(x)))
         return scores
 

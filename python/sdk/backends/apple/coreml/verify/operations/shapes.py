@@ -34,7 +34,7 @@ def reshape_like(x: torch.Tensor, ref_tensors: Any, begins: Any, ends: Any, end_
 
 @operation("expand_dims")
 def expand_dims(x: torch.Tensor, axes: Any) -> torch.Tensor:
-    """Dimensions of size 1 at these axes of the result."""
+    """Adds dimensions of size 1 at these axes of the result."""
     places = ints(axes)
     rank = x.dim() + len(places)
     for axis in sorted(axis % rank for axis in places):
@@ -50,7 +50,7 @@ def squeeze(x: torch.Tensor, axes: Any = None) -> torch.Tensor:
 
 @operation("transpose")
 def transpose(x: torch.Tensor, perm: Any) -> torch.Tensor:
-    """Dimensions in another order."""
+    """Permutes the dimensions."""
     return x.permute(ints(perm))
 
 
@@ -63,7 +63,7 @@ def flatten2d(x: torch.Tensor, axis: Any = None) -> torch.Tensor:
 
 @operation("concat")
 def concat(values: list[torch.Tensor], axis: Any, interleave: Any = None) -> torch.Tensor:
-    """Tensors along an axis, in sequence or element by element."""
+    """Concatenates tensors along an axis, or interleaves their elements."""
     dim = integer(axis)
     dtype = values[0].dtype
     if flag(interleave):
@@ -73,13 +73,13 @@ def concat(values: list[torch.Tensor], axis: Any, interleave: Any = None) -> tor
 
 @operation("stack")
 def stack(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
-    """Tensors along a new axis."""
+    """Stacks tensors along a new axis."""
     return torch.stack(values, integer(axis))
 
 
 @operation("split")
 def split(x: torch.Tensor, axis: Any, num_splits: Any = None, split_sizes: Any = None) -> tuple[torch.Tensor, ...]:
-    """Parts along an axis."""
+    """Splits x into parts along an axis."""
     dim = integer(axis)
     if split_sizes is not None:
         return torch.split(x, ints(split_sizes), dim)
@@ -88,19 +88,19 @@ def split(x: torch.Tensor, axis: Any, num_splits: Any = None, split_sizes: Any =
 
 @operation("tile")
 def tile(x: torch.Tensor, reps: Any) -> torch.Tensor:
-    """Copies along each dimension."""
+    """Repeats x along each dimension."""
     return x.repeat(ints(reps))
 
 
 @operation("reverse")
 def reverse(x: torch.Tensor, axes: Any = None) -> torch.Tensor:
-    """Elements in reverse order."""
+    """Reverses the order of the elements along the axes, by default along all."""
     return x.flip(list(range(x.dim())) if axes is None else ints(axes))
 
 
 @operation("reverse_sequence")
 def reverse_sequence(x: torch.Tensor, lengths: Any, seq_axis: Any = None, batch_axis: Any = None) -> torch.Tensor:
-    """The first elements of each sequence in reverse order."""
+    """Reverses the first `lengths[i]` elements of sequence i."""
     sequence, batch = integer(seq_axis), integer(batch_axis)
     rows = []
     for row, length in zip(x.unbind(batch), ints(lengths), strict=True):
@@ -112,7 +112,7 @@ def reverse_sequence(x: torch.Tensor, lengths: Any, seq_axis: Any = None, batch_
 
 @operation("pad")
 def pad(x: torch.Tensor, pad: Any, mode: str = "constant", constant_val: Any = None) -> torch.Tensor:
-    """Elements before and after the last dimensions."""
+    """Pads the last dimensions."""
     numbers = ints(pad)
     pairs = [(numbers[i], numbers[i + 1]) for i in range(0, len(numbers), 2)]
     flat = [count for pair in reversed(pairs) for count in pair]

@@ -37,7 +37,8 @@ class AnyDelegateSupport(OperatorSupportBase):
 
 @final
 class ExecutorBackendPartitioner(Partitioner):
-    """Gives every operator and delegate call to ExecutorBackend. Weights stay the program's, and are inputs."""
+    """Gives every operator and delegate call to ExecutorBackend. Weights stay in the program and are inputs of the
+    delegate."""
 
     def __init__(self) -> None:
         super().__init__()
