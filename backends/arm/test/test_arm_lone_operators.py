@@ -14,6 +14,7 @@ from arm_lowering import FP, INT, Call, assert_close, lower
 from lone_operators import ALONE, DEVIATIONS, INT16, ROWS, floats_of, summaries
 from test_tosa_integers import quantized, steps, uses_floats
 from torch import Tensor
+from torch.nn import functional as F
 
 from sdk.backends.arm.quantizer import (
     TOSAQuantizer,
@@ -115,3 +116,31 @@ def test_inputs_are_quantised_as_the_original_does_it(tmp_path: Path, in_origina
             assert not found.get("error") and found["floats"] == [], (spec, name)
             if "error" not in theirs[spec][name]:
                 assert found["inputs"] == theirs[spec][name]["inputs"], (spec, name)
+
+
+def test_long_lists_are_concatenated_in_parts() -> None:
+    """VGF-05: level 8K allows 64 operands."""
+    inputs = tuple(torch.randn(1, 2) for _ in range(100))
+    model = Call(lambda *tensors: torch.cat(tensors))
+    lowered = lower(model, inputs, FP)
+    assert lowered.left() == {} and lowered.operators["CONCAT"] == 3
+    assert torch.equal(lowered.run(*inputs)[0], model(*inputs))
+
+
+def test_windows_above_the_level_stay_outside() -> None:
+    """VGF-05: level 8K allows kernels of 8192."""
+    model, inputs = Call(lambda x: F.adaptive_avg_pool2d(x, (1, 2))), (torch.randn(1, 2, 1, 16386),)
+    lowered = lower(quantized(model, inputs, get_symmetric_quantization_config(), INT), inputs, INT)
+    assert "AVG_POOL2D" not in lowered.operators
+
+
+def test_sums_of_int64_stay_outside() -> None:
+    """VGF-05: 2e9 + 2e9 is beyond int32."""
+
+    def add(x: Tensor, y: Tensor) -> Tensor:
+        at = (torch.tensor([0]),)
+        return torch.index_put(x.to(torch.int64), at, y.to(torch.int64), accumulate=True).to(torch.float32)
+
+    inputs = (torch.full((2,), 2_000_000_000, dtype=torch.int32), torch.tensor([2_000_000_000], dtype=torch.int32))
+    lowered = lower(Call(add), inputs, FP)
+    assert torch.equal(lowered.run(*inputs)[0], torch.tensor([4e9, 2e9]))

@@ -84,7 +84,7 @@ def registered(name: str) -> torch._ops.OpOverload:
         )
     namespace, operator_name, _ = name.split(".")
     takes_file = any("str" in str(a.type) and _FILE.search(a.name) for a in found._schema.arguments)
-    has_peers = any(_PEERS.fullmatch(a.name) for a in found._schema.arguments)
+    has_peers = any(_PEERS.fullmatch(a.name) and "Tensor" not in str(a.type) for a in found._schema.arguments)
     is_outside = namespace in _OUTSIDE_NAMESPACES or f"{namespace}.{operator_name}" in _OUTSIDE
     if is_outside or takes_file or has_peers:
         raise ExportError(

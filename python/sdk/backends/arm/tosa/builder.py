@@ -23,6 +23,8 @@ from sdk.backends.arm.tosa.types import FLOATS, numpy_type
 Operand = Value | float | int | bool
 
 _NAN = {"nan_mode": NanMode.PROPAGATE}
+MOST_OPERANDS = 64
+"""The most operands of a CONCAT: MAX_TENSOR_LIST_SIZE of TOSA's level 8K."""
 _EXTREMES = {"REDUCE_MAX": "MAXIMUM", "REDUCE_MIN": "MINIMUM"}
 _ATTRIBUTES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "REDUCE_MAX", "REDUCE_MIN"), _NAN),
@@ -278,6 +280,9 @@ class Builder(Graph):
     def concat(self, values: Sequence[Value], axis: int) -> Value:
         if len(values) == 1:
             return values[0]
+        if len(values) > MOST_OPERANDS:
+            parts = [values[i : i + MOST_OPERANDS] for i in range(0, len(values), MOST_OPERANDS)]
+            return self.concat([self.concat(part, axis) for part in parts], axis)
         first = values[0]
         shape = list(first.shape)
         shape[axis] = sum(value.shape[axis] for value in values)

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
@@ -123,6 +124,8 @@ def index_put(call: Call) -> Value:
     indices = b.reshape(where.indices, (1, count))
     rows = b.reshape(where.rows, (1, where.rows.shape[0], width))
     if call["accumulate"]:
+        if call.node.meta["val"].dtype == torch.int64:
+            raise UnsupportedError("it adds int64, which TOSA does not have")
         written = b.add(b.gather(rows, indices), written)
     scattered = b.scatter(rows, indices, written)
     given = [dim for dim, node in enumerate(call["indices"]) if node is not None]

@@ -125,6 +125,10 @@ def adaptive_avg_pool(call: Call) -> Placed:
         [(i * size // count, -((i + 1) * size // -count) - i * size // count) for i in range(count)]
         for size, count in zip(sizes, results, strict=True)
     ]
+    if max(size for windows_of in parts for _, size in windows_of) > MOST:
+        raise UnsupportedError(
+            f"its windows have more than {MOST} elements along a dimension, the most of TOSA's level 8K"
+        )
     return _result(call, _means(call, value, parts), order, call.shape)
 
 

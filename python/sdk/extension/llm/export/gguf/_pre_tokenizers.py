@@ -137,7 +137,7 @@ FAMILIES = {
     "smaug-bpe": _CL100K,
     "smollm": Family(_DIGIT_BY_DIGIT),
     "starcoder": Family(_DIGIT_BY_DIGIT),
-    "superbpe": Family((*_split(r"\p{N}+", r"(?=(\d{3})+(?!\d))"), byte_level(False))),
+    "superbpe": Family((*_split(r"\p{N}+", r"(?=(?:\d{3})++(?!\d))"), byte_level(False))),
     "talkie": _O200K,
     "tekken": Family((*_split(_cased_words("", r"\p{N}")), byte_level(False)), ignore_merges=True, adds_bos=True),
     "trillion": _GPT2,

@@ -181,7 +181,9 @@ TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
       large + "{{ x | wordwrap(1, wrapstring=x) }}",
       large + "{% for i in range(100000) %}{{ x | wordwrap(2000000) | length }}{% endfor %}",
       large + "{% for i in range(100000) %}{{ ('a' ~ '-' * 1000000) | wordwrap(50) | length }}{% endfor %}",
-      large + "{{ {'k': x} | xmlattr * 1000 }}",
+      large + "{% for i in range(100000) %}{{ {'k': x} | xmlattr | length }}{% endfor %}",
+      "{% set d = {}.fromkeys(range(100000)) %}{% for i in range(1000000) %}{{ d | xmlattr }}{% endfor %}",
+      "{% for i in range(100000) %}{{ ('a ' ~ '\x1f' * 100000 ~ 'x') | wordwrap(1) | length }}{% endfor %}",
       large + "{% for i in range(100000) %}{{ x == x ~ '' }}{% endfor %}",
       large + "{% for i in range(100000) %}{{ x < x ~ '' }}{% endfor %}",
       large + "{% for i in range(100000) %}{{ 'b' in x }}{% endfor %}",
@@ -216,6 +218,7 @@ TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
     }
     const std::string found = run(source, "{}", 1'000'000, 32 << 20);
     EXPECT_EQ(found.substr(0, 2), "1:") << source << ": " << found.substr(0, 200);
+    EXPECT_EQ(found.find("unknown filter"), std::string::npos) << source << ": " << found.substr(0, 200);
   }
   EXPECT_EQ(run(doubled + "{{ ns.x | length }}"), "16777216");  // freed memory no longer counts
 }

@@ -38,7 +38,10 @@ class PrettyPrinter {
  private:
   static constexpr size_t kWidth = 80;
 
-  static bool is_list(const Value& value) { return value.is(Type::kList) || value.is(Type::kTuple); }
+  /// Python's pprint lays out tuples, but not those with named parts.
+  static bool is_list(const Value& value) {
+    return value.is(Type::kList) || (value.is(Type::kTuple) && !value.as<ListStorage>().is_group);
+  }
   static const char* closing(const Value& list) {
     return list.is(Type::kList) ? "]" : list.as_list().size() == 1 ? ",)" : ")";
   }
@@ -56,14 +59,29 @@ class PrettyPrinter {
     if (in_.take(bytes)) {
       std::transform(all.begin(), all.end(), std::back_inserter(entries), [](const Entry& entry) { return &entry; });
       std::stable_sort(entries.begin(), entries.end(), [this](const Entry* a, const Entry* b) {
-        const bool have_order = (a->key.is_number() && b->key.is_number()) ||
-                                (a->key.type() == b->key.type() && (a->key.is_string() || is_list(a->key)));
-        return have_order ? ordered(in_, "<", a->key, b->key)
-                          : in_.step() && std::string_view(python_name(a->key)) < python_name(b->key);
+        return have_order(a->key, b->key)
+                   ? ordered(in_, "<", a->key, b->key)
+                   : in_.step() && std::string_view(python_name(a->key)) < python_name(b->key);
       });
       in_.budget().give_back(bytes);
     }
     return entries;
+  }
+  /// Whether Python can compare two keys. It compares tuples at the first parts that differ.
+  bool have_order(const Value& a, const Value& b) {
+    if ((a.is_number() && b.is_number()) || (a.is_string() && b.is_string())) {
+      return true;
+    }
+    if (a.type() != b.type() || !is_list(a) || !in_.step() || !in_.may_recurse()) {
+      return false;
+    }
+    const List &left = a.as_list(), &right = b.as_list();
+    for (size_t i = 0; i < std::min(left.size(), right.size()); i++) {
+      if (!equal(in_, left[i], right[i])) {
+        return have_order(left[i], right[i]);
+      }
+    }
+    return true;
   }
   static const char* python_name(const Value& key) {
     switch (key.type()) {

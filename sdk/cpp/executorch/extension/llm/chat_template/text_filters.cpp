@@ -260,6 +260,9 @@ Value xml_attributes(Interpreter& in, const Value& input, const Bound& arguments
   TextBuilder made(in);
   bool spaces = !arguments.has(0) || arguments.truthy(0);
   for (const Entry& entry : input.as<DictStorage>().entries) {
+    if (!in.step()) {
+      return {};
+    }
     if (entry.value.is_none() || entry.value.is_undefined()) {
       continue;
     }

@@ -32,10 +32,6 @@ class Pieces {
 
   size_t size() const { return line_.size(); }
   uint32_t at(size_t i) const { return i < line_.size() ? line_[i] : 0; }
-  bool is_blank(size_t begin, size_t end) const {
-    return std::all_of(line_.begin() + static_cast<std::ptrdiff_t>(begin),
-                       line_.begin() + static_cast<std::ptrdiff_t>(end), is_space);
-  }
   /// Where the piece that begins at `begin` ends.
   size_t end_of(size_t begin) const {
     size_t end = begin;
@@ -105,9 +101,16 @@ void wrap(const Pieces& pieces, size_t width, bool breaks, Add add) {
   size_t at = 0;
   size_t end = 0;  // of the piece, or its rest, at `at`
   bool first = true;
+  size_t solid = 0;  // no white space, if it is not before the begin of a check
+  // Checks begin at rising positions, so that all of them read the line once.
+  const auto is_blank = [&](size_t begin, size_t stop) {
+    for (solid = std::max(solid, begin); solid < stop && is_space(pieces.at(solid)); solid++) {
+    }
+    return solid >= stop;
+  };
   const auto next = [&] { end = at < pieces.size() && at == end ? pieces.end_of(at) : end; };
   for (next(); at < pieces.size();) {
-    if (!first && pieces.is_blank(at, end)) {
+    if (!first && is_blank(at, end)) {
       at = end;
       next();
     }
@@ -125,7 +128,7 @@ void wrap(const Pieces& pieces, size_t width, bool breaks, Add add) {
       next();
       count++;
     }
-    const bool drops = count > 0 && pieces.is_blank(last, at);
+    const bool drops = count > 0 && is_blank(last, at);
     if (count > (drops ? 1U : 0U) && !add(begin, drops ? last : at)) {
       return;
     }
@@ -147,6 +150,9 @@ Value word_wrap(Interpreter& in, const Value& input, const Bound& arguments) {
   }
   const bool breaks = !arguments.has(1) || arguments.truthy(1);
   const bool hyphens = !arguments.has(3) || arguments.truthy(3);
+  // A longer line than the text is not needed; `size_t` may have 32 bits.
+  const auto columns = static_cast<size_t>(std::min<uint64_t>(static_cast<uint64_t>(width), input.as_text().size()));
+  const bool escapes = between.is_markup();  // jinja2 escapes the lines of markup again, too
   TextBuilder made(in);
   bool first = true;
   each_line(input.as_text(), [&](std::string_view line, std::string_view) {
@@ -164,20 +170,26 @@ Value word_wrap(Interpreter& in, const Value& input, const Bound& arguments) {
     size_t seen = 0;  // characters and bytes of the line that are in `made`
     size_t offset = 0;
     bool first_part = true;
-    wrap(pieces, static_cast<size_t>(width), breaks, [&](size_t begin, size_t end) {
+    wrap(pieces, columns, breaks, [&](size_t begin, size_t end) {
       offset += offset_of(line.substr(offset), begin - seen);
       const size_t length = offset_of(line.substr(offset), end - begin);
-      const bool added =
-          (first_part || made.add(between.as_text())) && made.add(line.substr(offset, length)) && in.step();
+      if (!(first_part || made.add(between.as_text()))) {
+        return false;
+      }
+      if (escapes) {
+        write_escaped(made, line.substr(offset, length));
+      } else {
+        made.add(line.substr(offset, length));
+      }
       first_part = false;
       offset += length;
       seen = end;
-      return added;
+      return in.step();
     });
     in.budget().give_back(bytes);
     return !in.failed();
   });
-  return made.value();
+  return made.value(between.is_markup());
 }
 
 }  // namespace jinja
