@@ -16,8 +16,8 @@ export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
 # ccache remembers the hashes of files by their inodes, as newer versions do by default. Otherwise it reads a precompiled header of 40 to
 # 100 MB again for each file, which takes most of the time of a hit.
 [[ -n "${CCACHE_NOINODECACHE:-}" ]] || export CCACHE_INODECACHE="${CCACHE_INODECACHE:-true}"
-# One name for the compiler, because ccache treats gcc and cc as different. Python's builds call the first, CMake's the
-# second.
+# One name for the compiler, because ccache treats gcc and cc as different compilers. Builds of Python would call gcc,
+# and CMake would call cc.
 if [[ -z "${CC:-}${CXX:-}" ]] && command -v cc >/dev/null && command -v c++ >/dev/null; then
   export CC=cc CXX=c++
 fi

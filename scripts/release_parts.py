@@ -112,7 +112,7 @@ def _build_environment(python: str | Path, tree: Path, date: int) -> dict[str, s
 
 
 def repair_wheel(wheel: Path, folder: Path, date: int) -> Path:
-    """The wheel in `folder` with the tag of the oldest Linux on which it runs. Others come from cibuildwheel."""
+    """Writes the wheel to `folder`; on Linux, with the platform tag of the oldest glibc with which it runs."""
     if platform.system() != "Linux":
         return Path(shutil.copy2(wheel, folder))
     if importlib.util.find_spec("auditwheel") is None or shutil.which("patchelf") is None:

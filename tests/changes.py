@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SINCE = "SDK_CHANGED_SINCE"
-"""Names the commit; `none` turns this off."""
+"""The environment variable that names the commit to compare with; `none` means that no test is concerned."""
 
 
 def git(root: Path, *arguments: str) -> str | None:
@@ -171,7 +171,7 @@ def _parsed(file: Path) -> ast.Module:
 
 
 FEW = 8
-"""With fewer files, the change may concern each test of a module that most of them import."""
+"""With fewer test files than this, a module counts even if most of them import it."""
 
 
 def concerned(root: Path, tests: list[tuple[Path, list[Path]]]) -> list[bool]:

@@ -20,10 +20,10 @@ import pytest
 FILE = Path(__file__).with_name("costs.txt")
 
 EXPENSIVE = 0.5
-"""CPU seconds on the server of the budgets: the tests of a function that takes longer, all together, run in shares."""
+"""CPU seconds on the reference server. If a function's tests take longer in all, the gate runs a sample of them."""
 
 LEAST = 0.1
-"""Functions whose recorded tests together take less are not in the file."""
+"""CPU seconds. Functions whose recorded tests together take less are not listed in costs.txt."""
 
 
 def function_of(test: str) -> str:

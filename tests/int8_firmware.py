@@ -22,7 +22,7 @@ from sdk.backends.cortex_m.target_config import CortexMTargetConfig
 BUILD = ROOT / "build" / "baremetal" / "int8"
 BOARDS = {"cortex-m4": "mps2-an386", "cortex-m7": "mps2-an500", "cortex-m55": "mps3-an547"}
 INSTRUCTIONS_OF_TICK = 40
-"""With -icount shift=0, QEMU's clock advances by 1 ns for an instruction, and SysTick counts at 25 MHz."""
+"""With -icount shift=0, QEMU's clock advances by 1 ns per instruction; a tick of SysTick, at 25 MHz, takes 40 ns."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ _LAST = torch.channels_last
 
 
 class ConvNet(nn.Module):
-    """A residual block, pools, a head."""
+    """A convolutional net with a residual block, pools and a linear head."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Perceptron(nn.Sequential):
 
 
 class Attention(nn.Module):
-    """Matrix multiplications, a product with a number, softmax, sigmoid."""
+    """Matrix multiplications, a multiplication by a number, softmax and sigmoid."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Attention(nn.Module):
 
 
 class Images(nn.Module):
-    """A transposed convolution, padding, a padded mean, hardswish, extremes."""
+    """A transposed convolution, padding, a padded mean, hardswish, minimum and maximum."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,8 +9,8 @@ import zlib
 import pytest
 
 SALT = 53
-"""Makes the shares of the expensive tests equally long: with this one, the longest takes 4 % more than the mean of ten,
-where a sum of the parameters alone gave 38 % more."""
+"""Chosen so that the shares of the expensive tests take equally long: the longest of ten takes 4 % more than the mean.
+When the number was computed from the parameters alone, it took 38 % more."""
 
 
 def share() -> tuple[int, int]:

@@ -21,8 +21,8 @@ def _nothing(seed: int) -> None:
 
 
 def _leave_out_missing_gpus(torch: ModuleType) -> None:
-    """Makes torch.manual_seed() skip missing kinds of GPUs. For these it would keep the seed and its caller's stack,
-    which takes several milliseconds in a test, and tests seed thousands of times."""
+    """Makes torch.manual_seed() skip missing kinds of GPUs. For these, PyTorch would record the seed and the stack of
+    the caller, which takes several milliseconds in each test."""
     for device in (torch.cuda, torch.xpu, torch.mtia):
         if device.manual_seed_all is not _nothing and not device.is_available():
             device.manual_seed_all = _nothing

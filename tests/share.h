@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of C++ sweeps that SDK_TEST_SHARE selects, as in Python (conftest.py): the gate runs another one each day.
+// SDK_TEST_SHARE selects a part of each C++ sweep, as in Python (conftest.py). The gate runs a different part each day.
 #pragma once
 
 #include <cstddef>

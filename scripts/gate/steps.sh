@@ -170,8 +170,9 @@ step_documents() {
 }
 # Pages of programs, in a browser. npm provides the library that lays out their graphs if GitHub cannot be reached.
 step_page() { packages page && "${python}" -m pytest -q -m "not slow" tests/page; }
-# The tests of a backend are with its other tests in test/python/interop. The environments of the original's releases are created before the tests, which share
-# it. A file's tests run in one process, because its fixtures run the original on all that the file needs.
+# Each backend has its tests against the original in test/python/interop. The environments of the original's releases
+# are created before the tests, which share them. The tests of a file run in one process, because its fixtures run the
+# original once for all of them.
 step_interop() {
   "${python}" tests/interop/make_oracle.py --release 1.5.1 &&
     pytest_with_backends python/interop -m "not slow" -n "${jobs}" --dist loadfile tests/interop

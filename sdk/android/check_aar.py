@@ -23,8 +23,8 @@ from check_exports import DECLARED  # noqa: E402
 
 PAGE = 16384
 MACHINES = {"arm64-v8a": 183, "x86_64": 62, "armeabi-v7a": 40, "x86": 3}
-# Libraries that every Android has. On the host, where the same library is tested, the names of glibc's and of the C++
-# library.
+# BIONIC: libraries that every Android has. HOST: the libraries of glibc and of C++, for the same library built for this
+# machine.
 BIONIC = {"libc.so", "libm.so", "libdl.so", "liblog.so"}
 HOST = {
     *("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"),
@@ -86,7 +86,7 @@ def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> lis
     if needed - (HOST if host else BIONIC):
         wrong.append(f"{name} needs {sorted(needed - (HOST if host else BIONIC))}, which not every device has")
     exported = {line.split()[-1].split("@")[0] for line in dynamic.splitlines() if SYMBOL.search(line)}
-    exported.discard("EXECUTORCH_C_1")  # the version of the symbols
+    exported.discard("EXECUTORCH_C_1")  # the name of the symbols' version
     wanted = {"JNI_OnLoad", *functions}
     wrong += [f"{name} does not export {function}" for function in sorted(wanted - exported)]
     wrong += [f"{name} exports {function}, which is not of its interface" for function in sorted(exported - wanted)]

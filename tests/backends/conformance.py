@@ -43,7 +43,7 @@ TOLERANCES: dict[torch.dtype, Tolerance] = {
     torch.float64: (1e-7, 1e-7),
     torch.complex64: (1e-5, 1.3e-6),
 }
-"""(atol, rtol) of torch.testing.assert_close, with room for the results of float16 that are near zero."""
+"""(atol, rtol) as in torch.testing.assert_close; atol of float16 is larger, for results that are near zero."""
 
 NO_REASON = "no reason given"
 
@@ -252,8 +252,8 @@ def _threads(count: int) -> Iterator[None]:
 
 
 Results = tuple[list[Tensor], list["Tensor | None"], list[str]]
-"""Eager's results; the results with weights and inputs in float64, None where the operator does not take float64; and
-a description of each."""
+"""Three lists with an entry for each result: eager's result, the result with weights and inputs in float64 (None if the
+operator does not take float64), and a description."""
 
 
 def _results(model: nn.Module, inputs: tuple[Any, ...]) -> Results:

@@ -44,7 +44,7 @@ def test_int8_sample(target: Target) -> None:
 
 
 def test_a_wrong_int8_result_is_found() -> None:
-    """The result of another layer, whose bias differs by a hundred steps, is found."""
+    """`examine` finds the wrong result of a layer whose bias differs by 1."""
 
     def program(layer: nn.Module) -> Program:
         return Program(1, Composition([Step("layer", (0,))], [layer], [1]), (torch.randn(5, 16),))
@@ -68,7 +68,7 @@ def test_many(first: int, target: Target) -> None:
 
 
 def test_a_wrong_result_is_found() -> None:
-    """The result of a step that adds a different number when it is captured is found."""
+    """`examine` finds the wrong result of a step that computes something else when it is captured."""
     add = Function(lambda x: x + (1 if torch.compiler.is_exporting() else 2))
     model = Composition([Step("add", (0,))], [add], [1])
     finding = examine(Program(0, model, (torch.randn(5, 3),)), targets()[0])

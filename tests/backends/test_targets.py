@@ -48,7 +48,7 @@ RUNNER = os.environ.get("SDK_EXECUTOR_RUNNER", "")
 
 
 @pytest.mark.skipif(not RUNNER, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
-@pytest.mark.parametrize("name", ["add.Tensor", "topk.default", "nonzero.default"])  # layouts, dtypes, a size from data
+@pytest.mark.parametrize("name", ["add.Tensor", "topk.default", "nonzero.default"])  # layouts; dtypes; a dynamic size
 def test_programs_run_in_another_process(name: str) -> None:
     cell = examine_operator(name, Target("here", default(), RUNNER))
     assert cell.outcome in (Outcome.PARTLY, Outcome.REFUSED), cell.reasons

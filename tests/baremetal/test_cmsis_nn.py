@@ -57,7 +57,7 @@ def _esp_nn(package: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def reference(package: Path) -> Kernels:
-    """The loops of reference kernels."""
+    """Kernels that are the plain loops of the references."""
     files = _esp_nn(package)
     files |= {f"{'Include' if path.suffix == '.h' else 'Source'}/{path.name}": path for path in HERE.iterdir()}
     _lay(files, BUILD / "reference_kernels")

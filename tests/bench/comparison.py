@@ -45,7 +45,7 @@ class Series:
 
     @property
     def spread(self) -> float:
-        """Half the interquartile range, as a share of the median."""
+        """Half the interquartile range, relative to the median."""
         return (self.upper_quartile - self.lower_quartile) / 2 / self.median if self.median else 0.0
 
 

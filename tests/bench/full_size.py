@@ -27,7 +27,7 @@ repvgg_a0 xcit_nano_12_p16_224 mobilenetv4_conv_small ghostnet_100 mixer_s32_224
 efficientvit_b0 fastvit_t8 mobilevit_xxs levit_128s pvt_v2_b0 hrnet_w18_small
 """
 SIDES = {"inception_v3": 299, "efficientnet_v2_s": 384, "swin_v2_t": 256, "mobilevit_xxs": 256, "fastvit_t8": 256}
-"""Sides of images other than 224 pixels."""
+"""Models whose images do not have sides of 224 pixels, with the side of their images."""
 
 FULL_SIZE_MODELS = {
     name: f"library:{name}" for name in (*CLASSIFIERS.split(), *SEGMENTERS.split(), *CLIPS, *TIMM.split())

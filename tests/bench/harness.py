@@ -166,8 +166,8 @@ class Harness:
             self.measure_latency(model, ready, inputs, seconds)
 
     def measure_lowering_memory(self, model: str, spec: str, time: bool = False) -> None:
-        """The memory of a lowering, and its CPU time if that is not measured otherwise. The process has imported all
-        that it needs before, and lowered a small model."""
+        """Measures the memory of a lowering and, with `time`, its CPU time. Before that, the process imports the
+        compiler and lowers a small model."""
         self.progress(f"memory of {model}")
         for engine in self.engines:
             if not declaration(engine).lowers:

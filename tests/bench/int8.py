@@ -23,7 +23,7 @@ from bench.peer_table import PeerTable
 from bench.worker import load_model
 
 MOST_LOSS = 0.5
-"""Decibels by which a result may be noisier than eager's: both round, but not after the same sums."""
+"""Decibels by which the signal-to-noise ratio may be below eager's. Both round, but not after the same sums."""
 HEAD = "| model | float32, ms | int8, ms | int8 / float32 | eager int8, dB | sdk int8, dB |\n|---|---|---|---|---|---|"
 
 

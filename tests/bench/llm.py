@@ -65,7 +65,7 @@ class LanguageModels:
         self.failures: list[str] = []
 
     def measure(self, threads: int, rounds: int) -> None:
-        """A round of each engine after the other, `rounds` times."""
+        """Measures one round of each engine in turn, `rounds` times."""
         for model in self.models:
             gguf = gguf_of(model, self.folder)
             row = f"{model}, {threads} thread{'s' if threads > 1 else ''}"
@@ -106,7 +106,7 @@ class LanguageModels:
         return Worker(name, [python, "-W", "ignore", str(HERE / "llm_worker.py"), name, str(threads)])
 
     def page(self) -> str:
-        """A row for each model, number of threads and figure; the last columns are our median over the others'."""
+        """A row for each model, number of threads and figure; the last columns are our median divided by others'."""
         others = [name for name in self.columns if name != "sdk"]
         head = ["model", "figure", *self.columns, *(f"sdk / {name}" for name in others)]
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

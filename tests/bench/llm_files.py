@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The GGUF files of `scripts/bench --llm` and `--arm --llm`: a real model, the same in other types, and some with the
-shapes of other models and random weights."""
+"""The GGUF files of `scripts/bench --llm` and `--arm --llm`: a real model, the same model with other types of weights,
+and models with random weights in the shapes of other real models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ MODELS: dict[str, Shape | None] = {
     "qwen3-0.6b-shape": Shape("qwen3", 1024, 28, 16, 8, 128, 3072, 151936, 1e6),
     "llama3.2-1b-shape": Shape("llama", 2048, 16, 32, 8, 64, 8192, 128256, 5e5),
 }
-"""The real one is SmolLM2 in Q4_1; the weights of the others are random, in Q4_0, with tied embeddings."""
+"""Name to hyperparameters. The real model is SmolLM2 in Q4_1. The others have random weights in Q4_0 and tied
+embeddings."""
 
 REQUANTIZED = {"smollm2-135m-q4_0": "Q4_0", "smollm2-135m-q8_0": "Q8_0"}
 """SmolLM2 with other types of its matrices."""

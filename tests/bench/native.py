@@ -15,8 +15,8 @@ from bench.worker import ROOT
 
 
 def built(target: str, *options: str, folder: str = "bench") -> str:
-    """The program `target` of a Release build with these options in build/`folder`. The variable SDK_TARGET, in capital
-    letters, names one that is built."""
+    """Builds the program `target` in Release, with these options, in build/`folder`, and returns its path. If the
+    environment variable SDK_<TARGET> is set, it names a built program to use instead."""
     if found := os.environ.get(f"SDK_{target.upper()}"):
         return found
     build = ROOT / "build" / folder

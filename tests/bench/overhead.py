@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The overhead of an instruction without its operator: a program of 1,000 additions of two ints, run through Python.
+"""The overhead of an instruction, measured with a program of 1,000 additions of two ints that runs through Python.
 
-The additions are executorch_prim::add.Scalar, which take a few nanoseconds: what is left is the interpreter, the start
-and the end of the method, and the call from Python. Both runtimes run the same file, in turns. The result is the 5th
-percentile of the samples, because faster ones were not interrupted.
+An addition (executorch_prim::add.Scalar) takes a few nanoseconds. The rest is the time of the interpreter, of the start
+and the end of the method, and of the call from Python. Both runtimes run the same file, alternately. The result is the
+5th percentile of the samples, because the fastest samples were not interrupted.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Row:
         samples: The times of each column, in milliseconds.
         reasons: Why a column has no times.
         decibels: The signal of each column's result over its difference from eager float32.
-        least_peers: How many peers must run a model whose advantage is part of a mean.
+        least_peers: The model is part of the means if at least this many peers run it.
     """
 
     model: str

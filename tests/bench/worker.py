@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTLING_SECONDS = 0.1  # threads of the engine that ran before spin for some 30 ms more
+SETTLING_SECONDS = 0.1  # threads of the previous engine still spin for about 30 ms
 PEAK_RESET = "5"  # proc(5): writing 5 to clear_refs resets the peak resident set
 
 
@@ -111,7 +111,7 @@ class Worker:
         return clock.figures()
 
     def do_export(self, model: str, output: str) -> dict[str, Any]:
-        """The time from after ``import torch`` to the written file, and again when everything is imported."""
+        """The time of two exports after ``import torch``: of the first one, and of one when everything is imported."""
         import torch  # noqa: F401
 
         with Clock() as first:

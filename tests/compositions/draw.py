@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random choices that are remembered as text, so that a step can say what it is."""
+"""Random choices that are recorded, so that the description of a step contains them."""
 
 from __future__ import annotations
 

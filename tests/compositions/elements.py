@@ -233,7 +233,7 @@ def accumulator(draw: Draw, x: Tensor) -> Maker | None:
 
 
 class Cache(nn.Module):
-    """A row of a buffer is written in each call, at a position that is state too."""
+    """Each call writes one row of a buffer, at a position that is itself a buffer and is then incremented."""
 
     def __init__(self, rows: int, shape: list[int]) -> None:
         super().__init__()

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from sdk.exir.backend.partitioner import Partitioner
 
 SIZES = (BATCH, MOST, LEAST, BATCH)
-"""Rows of the calls, in order: memory that an earlier call filled is used again."""
+"""The number of rows in each call, in order. Later calls reuse memory that an earlier call has filled."""
 
 FLOAT, HALF = (1e-4, 4e-7), (1e-2, 5e-4)
-"""The tolerance as a share of the largest value, and the rounding error of a few operations: in float32, and where a
-program computes with float16."""
+"""The tolerance relative to the largest value, and the relative rounding error of a few operations: in float32 (FLOAT),
+and where a program computes with float16 (HALF)."""
 
 PERTURBATIONS = 6
 
@@ -44,7 +44,7 @@ class Finding:
 
 
 class NotCapturedError(Exception):
-    """torch.export refuses the program, or it writes to memory that several elements share, which is refused."""
+    """torch.export refuses the program, or the program writes to a tensor whose elements overlap in memory."""
 
 
 class LoweringError(Exception):

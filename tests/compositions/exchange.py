@@ -110,7 +110,7 @@ class Exchange:
                 yield name, target, Judge(f"{name}.{target.name}", target, original, calls[name], in_half).outcome()
 
     def _both_run(self, lowered: list[tuple[str, Target]], folder: Path) -> Original:
-        """The original, after it has lowered programs, each for its target, and run them and ours."""
+        """Lets the original lower the programs, each for its target, and run them and ours. Returns the results."""
         original = Original(self.python, folder)
         names = []
         for name, target in lowered:
@@ -122,7 +122,7 @@ class Exchange:
         return original
 
     def shortest(self, program: Program, target: Target) -> tuple[Program, Exchanged] | None:
-        """The shortest start of a program that is a finding on a target, too."""
+        """Returns the shortest start of the program that is also a finding on the target, with its outcome."""
         parts = {str(n): program.cut(n) for n in range(1, len(program.texts) + 1)}
         outcomes = {n: one for n, _, one in replace(self, targets=[target])(parts)}
         return next(((parts[n], outcomes[n]) for n in parts if n in outcomes and outcomes[n].is_finding), None)

@@ -212,7 +212,7 @@ def _quantised(program: Program, recipe: QuantizationRecipe, shapes: Any, sizes:
         module = prepare_pt2e(module, quantizer)
         for number, rows in enumerate(sizes):
             module(*program.inputs_for(rows, number))
-        # The quantizer looks for patterns of training, which it captures again in each call; this takes half a minute.
+        # Without the search for patterns of quantisation-aware training, which would take half a minute in each call.
         with mock.patch("torchao.quantization.pt2e.quantize_pt2e._fold_conv_bn_qat", lambda module: module):
             module = convert_pt2e(module)
     return module
@@ -224,13 +224,14 @@ def _has_whole_groups(module: nn.Module, name: str) -> bool:
 
 
 NEAR = 0.1
-"""A number whose distance from the middle between two integers is at most this may be rounded to either."""
+"""A value may be rounded to either neighbouring integer if its distance from their middle is at most this."""
 ANY = 0.5
-"""Like NEAR, for a scale that is computed at run time: a target may use a scale per row, which moves all numbers."""
+"""NEAR where scales are computed at run time. Any value may be rounded either way, because a target may use one scale
+for each row."""
 
 
 class Unsettled(nn.Module):
-    """A quantised module that randomly rounds some numbers to the neighbouring integer."""
+    """A quantised module that randomly rounds some values to the other of the two neighbouring integers."""
 
     def __init__(self, model: fx.GraphModule) -> None:
         super().__init__()
@@ -243,7 +244,7 @@ class Unsettled(nn.Module):
 class _Unsettled(fx.Interpreter):
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         name = getattr(target, "__name__", "")
-        if name.startswith("quantize_per_t"):  # tensor or token
+        if name.startswith("quantize_per_t"):  # quantize_per_tensor and quantize_per_token
             x, scale, *rest = args
             args = (_moved(x, scale), scale, *rest)
         elif name.startswith("quantize_affine"):

@@ -19,7 +19,7 @@ from compositions.draw import BATCH, LEAST, MOST, Draw
 LARGEST_VALUE = 100.0
 MOST_ELEMENTS = 20_000
 RARELY = {"half": 0.15, "recurrent": 0.3, "accumulator": 0.4, "cache": 0.4, "sort": 0.5, "attention": 0.6}
-"""The fraction of a step's draws that is used, for steps that are not always used."""
+"""Steps that are too frequent otherwise, each with the probability that a draw of it is used."""
 
 INPUTS = (
     (BATCH, 3, 8, 8),
@@ -121,7 +121,7 @@ class Program:
         return Program(self.seed, model, self.inputs)
 
     def _results(self) -> list[list[int]]:
-        """The numbers of the values that each step gives."""
+        """Returns, for each step, the indices of its results among all values."""
         found, number = [], len(self.inputs)
         values = list(copy.deepcopy(self.inputs))
         model = copy.deepcopy(self.model)
@@ -189,15 +189,15 @@ def _operand(generator: random.Random, values: list[Tensor], kind: str) -> int |
 def _attempt(
     draw: Draw, maker: steps.Maker, operands: list[Tensor], most_elements: int
 ) -> tuple[nn.Module | None, list[Tensor]]:
-    """The step as a module with its results on the example; None where it does not apply or its results are
-    unusable."""
+    """Returns the step as a module, and its results on the example inputs. The module is None if the step does not
+    apply to the operands, or if its results are unusable."""
     try:
         made = maker(draw, *operands)
         if made is None:
             return None, []
         module = made.eval() if isinstance(made, nn.Module) else Function(made)
         with torch.no_grad():
-            # First on copies, because an instruction that raises or gives unusable values must not write to an operand.
+            # First on copies, because a step that raises or gives unusable values must not write to an operand.
             results = results_of(copy.deepcopy(module)(*(x.clone() for x in operands)))
             if not all(_is_usable(x, most_elements) for x in results):
                 return None, []

@@ -112,7 +112,7 @@ def with_parameter(draw: Draw, x: Tensor) -> Maker | None:
 
 @step("f")
 def contiguous(draw: Draw, x: Tensor) -> Maker:
-    """A copy only where the operand is a view that is not contiguous: a later write shows which it was."""
+    """Copies only an operand that is not contiguous. A later write to the result shows whether it is a copy."""
     return lambda x: x.contiguous()
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An application with the low-level API only: no heap, no extension but a header.
+// An application that uses the low-level API only. It needs no heap, and of the extensions one header.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An application whose table has its own kernels only, and not those of a shared library, which has another table.
+// An application and a shared library have separate kernel tables: the library's kernels are not in the application's.
 #include <cstdio>
 #include <string_view>
 

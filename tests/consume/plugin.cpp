@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shared library with a runtime, whose kernel the application that links it does not have.
+// A shared library that contains a runtime and a kernel. The application that links it must not find this kernel.
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 

@@ -132,7 +132,7 @@ void check(const EValue& found, const Value& expected, const std::string& progra
   }
 }
 
-/// Leaves free blocks full of 0xFF, so that memory that is not zeroed on purpose shows.
+/// Fills free blocks of the heap with 0xFF, so that a read of memory that was not initialised gives wrong results.
 void dirty_heap() {
   std::vector<std::unique_ptr<uint8_t[]>> blocks;
   for (size_t size = 64; size <= (size_t{1} << 20); size *= 2) {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes speech/whisper.pte, a small model with random weights, and what transformers computes with these: the
 likeliest tokens of features, and the logits of the first of them. speech/preprocessor.pte makes features of samples,
-in the same order; speech/samples.pte has an encoder that takes samples, and counts in steps of their sum.
+in the same order. speech/samples.pte has an encoder that takes samples; each token of its answer is the previous one
+plus the sum of the samples.
 
 Features hold (37 i mod 256) / 256.
 """
@@ -35,7 +36,7 @@ _capture = exporter.capture_whisper
 
 
 def _without_front_end(model: Any) -> dict[str, ExportedProgram]:
-    """The methods without the front end for samples, whose transform would be most of the file."""
+    """The methods without `preprocessor`, whose Fourier transform would be most of the file."""
     methods = _capture(model)
     methods.pop("preprocessor")
     return methods
@@ -62,7 +63,7 @@ class SampleEncoder(nn.Module):
 
 
 class Counter(nn.Module):
-    """The likeliest token is the last one and the sum."""
+    """The likeliest token is the last token plus the sum of the samples."""
 
     def forward(self, tokens: Tensor, encoded: Tensor, position: Tensor) -> Tensor:
         return -((torch.arange(VOCABULARY) - tokens[:, -1:] - encoded) ** 2) + 0 * position

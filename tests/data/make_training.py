@@ -3,8 +3,8 @@
 """Writes tests/data/training with the original's exporter: run it in an environment that has it.
 
 xor.pte: loss and prediction of a small net, with gradients; xor_external.pte and xor_external.ptd: the same, its
-parameters in a separate file. expected.json: what PyTorch eager gives with torch.optim.SGD on the same inputs in
-turn, for each set of options.
+parameters in a separate file. expected.json: what PyTorch eager gives with torch.optim.SGD on the same sequence of
+inputs, for each set of options.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """A name that is unique among all pages, and may be a C++ target's."""
+        """A name that is unique among all pages, and valid for a CMake target."""
         return f"{self.page.stem.lower()}_{self.line}"
 
 

@@ -92,7 +92,7 @@ def test_export_keeps_source_and_modules_and_can_be_differentiated() -> None:
 
 
 def test_control_flow_and_dynamic_shapes_run() -> None:
-    """ARC-03: both branches, at both ends of the sizes."""
+    """ARC-03: the program takes both branches, at the smallest and the largest size."""
     torch.manual_seed(0)
     model = Net().eval()
     shapes = {"x": {0: Dim("batch", min=1, max=16)}}
@@ -123,7 +123,7 @@ def test_quantising_the_graph_before_core_aten() -> None:
 
 
 def test_core_aten_is_serialised_and_lowered() -> None:
-    """ARC-05: decomposed to operators of the core set; a file of it gives the same edge dialect."""
+    """ARC-05: edge compilation leaves operators of the core set only. A saved program gives the same edge dialect."""
     core = export(nn.Sequential(nn.Hardsigmoid(), nn.LayerNorm(8)), (IMAGE,)).run_decompositions()
     calls = [node for node in core.graph.nodes if node.op == "call_function"]
     operators = [node.target for node in calls if isinstance(node.target, torch._ops.OpOverload)]

@@ -55,7 +55,7 @@ def test_every_backend_has_a_row_and_those_that_are_here_a_page() -> None:
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_a_backend_has_its_folders(name: str) -> None:
-    """DINT-01, DINT-02, DINT-04, DINT-05: C++, Python, tests of both, and a README."""
+    """DINT-01, DINT-02, DINT-04, DINT-05: each backend has C++ code, Python code, tests of both, and a README."""
     folder, python = ROOT / "backends" / name, ROOT / "python" / "sdk" / "backends" / name
     assert (folder / "runtime").is_dir()
     assert any((python / name).exists() for name in ("partition", "partitioner", "partitioner.py"))
@@ -69,7 +69,7 @@ def test_a_backend_has_its_folders(name: str) -> None:
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.parent.name)
 def test_a_backend_is_built_by_its_option_alone(path: Path) -> None:
-    """DINT-03: off by default, and nothing else adds the folder."""
+    """DINT-03: a backend is off by default, and only its option adds its folder to the build."""
     manifest = json.loads(path.read_text(encoding="utf-8"))
     # A documented name of the original may contain the family, the part that it builds, or the name of the target.
     family, name = path.parent.parent.name.upper(), path.parent.name.upper()
@@ -125,7 +125,7 @@ def test_a_backend_imports_its_dependencies_where_it_uses_them() -> None:
 
 
 def test_sources_are_pinned_and_not_in_the_repository() -> None:
-    """DINT-10, DINT-13: by a hash of their contents; no submodules."""
+    """DINT-10, DINT-13: third-party sources are pinned by a hash of their contents. There are no submodules."""
     assert not (ROOT / ".gitmodules").exists()
     script = (ROOT / "scripts" / "third_party_pins.py").read_text(encoding="utf-8")
     shared = dict(re.findall(r'"([a-z-]+)": Pin\((.+?)\n    \)', script, re.S))

@@ -53,7 +53,7 @@ ARGS = (torch.randn(1, 3), torch.rand(1, 3) + 1)
 
 
 class Backend_1_2_Partitioner(Partitioner):
-    """The form of the page: the tags are an attribute, and the program is returned."""
+    """The page's partitioner. It keeps its tags in an attribute, and `partition` returns the program."""
 
     def __init__(self) -> None:
         self.delegation_spec_1 = DelegationSpec("Backend1", [])
@@ -111,7 +111,8 @@ def test_one_backend_after_the_other():
 
 
 def test_data_in_preprocess():
-    """DEL-15: questions 1, 2 and 4 of the page: weights are inputs whose values the program has, not get_attr nodes."""
+    """DEL-15: questions 1, 2 and 4 of the page: weights are placeholders, not get_attr nodes; the program has their
+    values."""
     seen = {}
 
     class ReadsData(BackendDetails):
@@ -184,7 +185,7 @@ def test_the_graph_with_its_delegates():
 
 
 def test_the_graph_that_runs_with_its_delegates():
-    """DD-07, DD-12: the printer takes the graph that is emitted too, with its memory operations."""
+    """DD-07, DD-12: `format_delegated_graph` also prints the graph of `to_executorch`, with its memory operations."""
     manager = to_edge(export(Net(), (torch.ones(1, 6),))).to_backend(AddAttributePartitionerDemo()).to_executorch()
     text = format_delegated_graph(manager.exported_program().graph_module)
     assert "executorch_exir_memory" in text or "memory.alloc" in text

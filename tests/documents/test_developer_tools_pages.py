@@ -16,7 +16,7 @@ PAGES = {
     "model-inspector": ("inspector.md", ["Inspector(", "print_data_tabular", "calculate_numeric_gap"]),
     "memory-planning-inspection": ("memory_planning.md", ["generate_memory_trace"]),
     "delegate-debugging": ("delegation.md", ["get_delegation_info", "debug handle map", "delegate_metadata_parser"]),
-    "devtools-tutorial": ("debugging.md", ["## In which order to look"]),
+    "devtools-tutorial": ("debugging.md", ["## The order of steps"]),
     "visualization": ("page.md", ["visualize(", "visualize_with_clusters("]),
 }
 
@@ -34,7 +34,7 @@ def test_dt_13_the_page_of_a_tool(topic: str) -> None:
 def test_dt_14_the_order_in_which_to_look() -> None:
     """DT-14: the log, the kind of build and what was delegated, frequent questions, then the tools."""
     page = (ROOT / "docs" / "debugging.md").read_text(encoding="utf-8")
-    _, _, section = page.partition("## In which order to look\n")
+    _, _, section = page.partition("## The order of steps\n")
     section = section.partition("\n## When")[0]
     places = [section.find(text) for text in ("ENABLE_LOGGING=ON", "release", "delegated", "messages", "eager mode")]
     assert -1 not in places and places == sorted(places)

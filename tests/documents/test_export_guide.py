@@ -72,7 +72,7 @@ def test_the_five_steps(tmp_path):
 
 
 def test_dynamic_shapes():
-    """EXP2-03, EXP2-04: any size within the bounds, for which memory is planned."""
+    """EXP2-03, EXP2-04: the program accepts any size within the bounds; memory is planned for the upper one."""
     model = Model().eval()
     inputs = (torch.randn(1, 1, 32, 32),)
 
@@ -169,7 +169,7 @@ def test_several_methods():
 
 
 def test_state():
-    """EXP2-12, EXP2-13: in a buffer that the program keeps, or as an input and an output."""
+    """EXP2-12, EXP2-13: state is in a buffer that the program keeps, or is an input and an output."""
 
     class Buffered(torch.nn.Module):
         def __init__(self) -> None:
@@ -210,7 +210,7 @@ def test_branches():
 
 
 def test_what_no_backend_takes_runs_on_kernels():
-    """EXP2-15: the part outside the delegates is there as kernel calls."""
+    """EXP2-15: the operators outside the delegates become kernel calls."""
 
     class Mixed(torch.nn.Module):
         def forward(self, x, y):
@@ -264,7 +264,7 @@ def test_holding_edge_dialect(capsys):
 
 
 def test_strides_of_inputs():
-    """IR-02: a tensor that is not contiguous keeps its numbers; results are in an order that can be stored."""
+    """IR-02: a program exported with a contiguous input also takes a transposed one. Results are contiguous."""
     x = torch.arange(6.0).reshape(2, 3).t()
     program = exir.to_edge(export(torch.nn.ReLU(), (x.contiguous(),))).exported_program()
     assert all(n.meta["val"].is_contiguous() for n in program.graph.nodes if n.op == "call_function")
@@ -353,7 +353,7 @@ def test_inputs_and_outputs_without_memory():
 
 
 def test_pools_of_ones_own():
-    """MEM-10: operators' results where the pass places them."""
+    """MEM-10: the pass chooses the memory of each operator's results."""
     x = torch.ones(4)
     program = exir.to_edge(export(MulAdd(), (x, x))).to_executorch(
         exir.ExecutorchBackendConfig(memory_planning_pass=CustomPoolMemoryPlanningPass(memory_planning_algo=greedy))

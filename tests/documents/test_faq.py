@@ -118,7 +118,7 @@ def test_faq03_an_operator_without_out_variant() -> None:
 
 
 def test_faq04_an_operator_without_kernel() -> None:
-    """FAQ-04: the text that replaces the one in the document."""
+    """FAQ-04: the message here differs from the one in the original's document."""
     program = export(Function(torch.linalg.eigvals), (torch.eye(3),))
     check("Operator ... is not Aten Canonical", message_of(lambda: to_edge(program)))
     assert "PyTorch convert function for op ..." in TEXT
@@ -130,7 +130,7 @@ def test_a_model_in_training_mode() -> None:
 
 
 def test_faq05_inference_is_slow() -> None:
-    """FAQ-05: Release, delegates, threads, measuring; the calls that the answer names are there."""
+    """FAQ-05: the answer has Release builds, delegates, threads and measuring; the calls that it names exist."""
     answer = sections()["Inference is slow"]
     for words in ("-DCMAKE_BUILD_TYPE=Release", "XNNPACK", "_unsafe_reset_threadpool(4)", "four, or half of the cores"):
         assert words in answer
@@ -155,7 +155,7 @@ def test_faq07_log_messages_of_an_override() -> None:
 
 
 def test_faq08_inputs_of_another_shape() -> None:
-    """FAQ-08: for one shape, and above the bound of a dynamic one."""
+    """FAQ-08: for a fixed shape, and for sizes above the bound of a dynamic one."""
 
     def program(**options) -> bytes:
         return to_edge(export(Function(torch.neg), (torch.ones(2, 3),), **options)).to_executorch().buffer
@@ -201,12 +201,12 @@ def test_faq10_a_backend_that_is_not_linked() -> None:
 
 
 def test_faq11_an_operator_that_two_libraries_have() -> None:
-    """FAQ-11: the error names the operator; the process goes on, unlike the original's."""
+    """FAQ-11: the error names the operator, and the process continues; the original's ends."""
     check("The kernel ... is registered already", run([program_of("faq_ops::twice.out")]))
 
 
 def test_faq12_the_codes_of_errors() -> None:
-    """FAQ-12: the numbers of the document, in error.h and in Python."""
+    """FAQ-12: error.h and Python have the numbers that the original's document gives."""
     header = (ROOT / "sdk/cpp/executorch/runtime/core/error.h").read_text(encoding="utf-8")
     numbers = {name: int(number, 16) for name, number in re.findall(r"^  (\w+) = (0x\w+),", header, re.MULTILINE)}
     documented = {"Ok": 0, "NotSupported": 0x10, "OperatorMissing": 0x14, "NotFound": 0x20}

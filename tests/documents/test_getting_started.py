@@ -25,7 +25,7 @@ TEXT = " ".join(PAGE.read_text(encoding="utf-8").split())
 
 @pytest.fixture(scope="module")
 def first_steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The page's Python, run in a folder: the folder and the variables."""
+    """Runs the page's Python in a folder. Returns the folder and the variables."""
     folder = tmp_path_factory.mktemp("first_steps")
     (folder / "examples").symlink_to(ROOT / "examples")
     variables: dict[str, Any] = {}
@@ -39,7 +39,7 @@ def first_steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 
 def test_gs06_gs07_mobilenet_is_lowered_to_xnnpack(first_steps: tuple[Path, dict[str, Any]]) -> None:
-    """GS-06, GS-07: with the document's imports and calls; the file is the buffer, and XNNPACK takes the model."""
+    """GS-06, GS-07: the document's calls give a file with the bytes of `buffer`, and XNNPACK takes all operators."""
     folder, variables = first_steps
     code = "".join(block.code for block in blocks(PAGE) if block.language == "python")
     assert "from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner" in code
@@ -51,7 +51,7 @@ def test_gs06_gs07_mobilenet_is_lowered_to_xnnpack(first_steps: tuple[Path, dict
 
 
 def test_gs08_gs09_the_result_is_pytorchs(first_steps: tuple[Path, dict[str, Any]]) -> None:
-    """GS-08, GS-09: a list of torch tensors, within the document's tolerances, for an input that is new to it."""
+    """GS-08, GS-09: the output is a list of torch tensors, equal to PyTorch's within the document's tolerances."""
     folder, variables = first_steps
     runtime = Runtime.get()
     program = runtime.load_program(folder / "model.pte")
@@ -61,12 +61,12 @@ def test_gs08_gs09_the_result_is_pytorchs(first_steps: tuple[Path, dict[str, Any
     assert isinstance(output, Sequence) and all(isinstance(tensor, torch.Tensor) for tensor in output)
     with torch.no_grad():
         expected = variables["model"](input_tensor)
-    assert expected.abs().max() > 0.1, "the tolerances would prove nothing about small numbers"
+    assert expected.abs().max() > 0.1, "the outputs are too small for the absolute tolerance"
     assert torch.allclose(output[0], expected, rtol=1e-3, atol=1e-5)
 
 
 def test_gs15_the_cpp_program_prints_the_class(first_steps: tuple[Path, dict[str, Any]]) -> None:
-    """GS-15: Module and from_blob with 1 x 3 x 224 x 224; the class of a black picture is PyTorch's."""
+    """GS-15: the C++ program uses Module and from_blob with 1 x 3 x 224 x 224; it gives PyTorch's class for zeros."""
     folder, variables = first_steps
     (block,) = [block for block in blocks(PAGE) if block.language == "cpp"]
     assert "from_blob(input, {1, 3, 224, 224})" in block.code

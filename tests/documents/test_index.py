@@ -102,7 +102,7 @@ def test_docs03_the_pages_on_apis() -> None:
 
 
 def test_docs04_the_pages_on_writing_backends() -> None:
-    """DOCS-04, CPP-16: integration, dependencies, delegates and partitioners, debugging; implementing and linking."""
+    """DOCS-04, CPP-16: the pages on integrating, implementing, linking and debugging delegates, and on partitioners."""
     check(
         *("backend-delegates-integration", "backend-delegates-dependencies", "compiler-delegate-and-partitioner"),
         *("debug-backend-delegate", "runtime-backend-delegate-implementation-and-linking"),
@@ -117,13 +117,13 @@ def test_docs05_the_pages_on_the_compiler() -> None:
 
 
 def test_docs06_the_page_on_setting_up_is_two_pages() -> None:
-    """DOCS-06: there is no site that could redirect; the index names both pages."""
+    """DOCS-06: without a site, an address cannot be redirected; the index names both pages instead."""
     check("getting-started-setup")
     assert LINK.findall(COUNTERPARTS["getting-started-setup"]) == ["getting_started.md", "building.md"]
 
 
 def test_docs09_backends_in_the_order_of_the_original() -> None:
-    """DOCS-09: in the index and in the table; each backend that is here is linked."""
+    """DOCS-09: the index and the table have the original's order, and link to each backend of this repository."""
     original = [entry["title"] for entry in status.read()["backends"]]
     assert original == [
         *("XNNPACK", "Core ML", "Metal Performance Shaders", "Vulkan", "Qualcomm", "MediaTek", "Arm Ethos-U"),
@@ -142,7 +142,7 @@ def test_docs09_backends_in_the_order_of_the_original() -> None:
 
 
 def test_docs11_examples() -> None:
-    """DOCS-11: the original's demo apps, and the examples of this repository; each folder exists."""
+    """DOCS-11: the index lists the original's demo apps and this repository's examples, whose folders exist."""
     text = section(INDEX, "Examples")
     for app in ("llm/android/LlamaDemo", "dl3/android/DeepLabV3Demo", "](backends-vgf.md)"):
         assert app in text
@@ -151,7 +151,7 @@ def test_docs11_examples() -> None:
 
 
 def test_every_original_page_has_an_answer() -> None:
-    """A page that replaces it, or `none` and the page that says what is missing."""
+    """Each has a page that replaces it, or `none` and a link to the page that says what is missing."""
     assert len(COUNTERPARTS) > 110
     check(*COUNTERPARTS)
     assert all("coverage.md" in cell for cell in COUNTERPARTS.values() if cell.startswith("none"))

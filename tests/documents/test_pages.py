@@ -89,7 +89,7 @@ TERMS = [
 
 
 def test_the_glossary_explains_every_word():
-    """CON-01, CON-02: each in a separate paragraph of more than a few words; with a picture, and linked."""
+    """CON-01, CON-02: each term has its own paragraph of more than a few words; the page is linked, with a picture."""
     text = (DOCS / "concepts.md").read_text(encoding="utf-8")
     entries = dict(re.findall(r"^\*\*(.+?)\*\*(?: \([^)]*\))?: ((?:.+\n)+)", text, re.MULTILINE))
     entries = {re.sub(r" \(.*\)", "", name): explained for name, explained in entries.items()}
@@ -161,7 +161,7 @@ def test_reference_pages_point_to_the_policy():
 
 
 def test_the_guide_for_contributors():
-    """CON2-02, CON2-03: how to test is there, and pages are Markdown whose blocks are run."""
+    """CON2-02, CON2-03: the guide describes how to run the tests, and that pages are Markdown whose blocks are run."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert "python -m pytest tests/python" in text and "scripts/test.sh" in text
     assert "**A test at the right level.**" in text and "**Documents run.**" in text
@@ -170,7 +170,7 @@ def test_the_guide_for_contributors():
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 def test_the_new_operator_of_the_guide(tmp_path: Path):
-    """The operator that the guide adds is not there yet; its kernel compiles, and its entry names that kernel."""
+    """The operator that the guide adds does not exist yet. Its kernel compiles, and its entry names the kernel."""
     sys.path.insert(0, str(ROOT))
     from codegen.functions_yaml import load_functions
 

@@ -121,7 +121,7 @@ def test_numbers_become_tensors_where_the_schema_says_so():
 
 
 def test_the_passes_that_the_page_names():
-    """PAS-14: shapes forward, dead code backward, out variants one by one, memory as a whole."""
+    """PAS-14: each kind of pass visits the graph in its own order (forward, backward, node by node, all at once)."""
     manager = to_edge(export(Function(lambda x, y: x * y + y), ARGS))
     module = manager.exported_program().graph_module
     (multiplied,) = module.graph.find_nodes(op="call_function", target=edge.mul.Tensor)

@@ -82,11 +82,11 @@ WRONG: dict[str, tuple[Change, str]] = {
         lambda data: data["releases"]["pytorch"][1].pop("text"),
         r"releases.pytorch\[1\] has no field 'text'. Say which tests ran.",
     ),
-    "a point that nothing shows": (
+    "a point without evidence": (
         lambda data: data["ecosystem"]["Android"][0].update(text="it holds"),
         r"ecosystem.Android\[0\].text names nothing that shows the state yes",
     ),
-    "a point that fails for no reason": (
+    "a point without a reason for not holding": (
         lambda data: data["ecosystem"]["Android"][0].update(state="no"),
         r"ecosystem.Android\[0\].needs says why a point does not hold",
     ),

@@ -55,10 +55,10 @@ TEST(ChatTemplateFaultsTest, AnyAllocationOfRenderingFails) {
       faults::arm(Kind::kAllocation, n);
       const auto text = parsed->render(variables);
       met = faults::disarm();
-      if (text.ok()) {  // sorting does without the memory that makes it fast
+      if (text.ok()) {  // std::stable_sort also works without its buffer
         EXPECT_EQ(*text, *expected) << "allocation " << n;
       } else {
-        // The reader of JSON reports that it has no memory as text that it cannot read.
+        // The JSON reader returns InvalidArgument when it has no memory.
         EXPECT_TRUE(met && (text.error() == Error::MemoryAllocationFailed || text.error() == Error::InvalidArgument))
             << "allocation " << n;
       }

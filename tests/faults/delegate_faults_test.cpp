@@ -72,7 +72,7 @@ TEST_F(DelegateFaultsTest, ADelegateThatDoesNotLoadIsDestroyed) {
     }
     EXPECT_EQ(faults::live_blocks(), before) << "allocation " << failures;
   }
-  EXPECT_EQ(failures, 5u) << "of the options, the constructor and, twice, load(); then none";
+  EXPECT_EQ(failures, 5u) << "four allocations can fail: of the options, of the constructor, and two of load()";
   const long before = faults::live_blocks();
   EXPECT_EQ(make(Error::InvalidProgram).error(), Error::InvalidProgram);
   EXPECT_EQ(faults::live_blocks(), before);

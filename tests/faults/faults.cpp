@@ -118,7 +118,7 @@ ssize_t __wrap_pread(int fd, void* buffer, size_t size, off_t offset) {
   if (faults::due(Kind::kShortRead)) {
     return 0;  // the file ends here: it was cut off after it was opened
   }
-  // Successful reads are short too, so that callers have to repeat them.
+  // Reads return at most 1000 bytes, so that callers have to repeat them.
   return __real_pread(fd, buffer, std::min<size_t>(size, 1000), offset);
 }
 

@@ -77,7 +77,7 @@ class Writer {
   }
 
  private:
-  /// Whether the next value is to be hostile.
+  /// Decides whether the next value is hostile.
   bool odd() { return rate_ > 0 && choices_.once_in(rate_); }
 
   /// Returns `usual` most of the time.
@@ -204,10 +204,10 @@ class Writer {
     kinds_.push_back(kind);
   }
 
-  /// Any value, or one that does not exist.
+  /// The index of a random value; rarely (as `rate_` says) a random number instead.
   int32_t index() { return static_cast<int32_t>(number(static_cast<int64_t>(choices_.below(kinds_.size())))); }
 
-  /// Mostly a value of that kind, if there is one.
+  /// Usually the index of a value of that kind, if the program has one.
   int32_t index(char kind) {
     if (odd()) {
       return index();
@@ -241,7 +241,7 @@ class Writer {
   /// The kind of each value.
   std::vector<char> kinds_;
   size_t used_ = 0;
-  /// One number of this many is hostile; 0: no number is.
+  /// One of `rate_` numbers is hostile; if it is 0, none.
   size_t rate_ = 0;
 };
 

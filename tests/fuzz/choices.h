@@ -7,7 +7,7 @@
 namespace executorch {
 namespace fuzz {
 
-/// The bytes of an input, as a series of decisions; zeros after the end.
+/// Reads an input as a series of decisions. After its end, all bytes are 0.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : data_(data), end_(data + size) {}

@@ -75,7 +75,7 @@ Outcome follow(GrammarType type, const std::string& grammar, std::string_view ch
   for (size_t i = 0; i < kMaxTokens && !(*constraint)->has_ended(); i++) {
     std::vector<float> logits(words.size(), 1.0F);
     if ((*constraint)->apply(logits.data(), static_cast<int64_t>(logits.size())) != Error::Ok) {
-      return Outcome::Loaded;  // some grammars have no end that tokens reach
+      return Outcome::Loaded;  // some grammars generate no finite text
     }
     const size_t token = choose(logits, choices.empty() ? 0 : static_cast<uint8_t>(choices[i % choices.size()]));
     require((*constraint)->accept(token) == Error::Ok, "a token that may follow is not accepted");

@@ -28,7 +28,7 @@ void require(bool holds, const char* what) {
   }
 }
 
-/// 0 to 127, and for larger bytes the sizes at which a picture is only a line.
+/// The side of a picture: the byte itself up to 127, otherwise a power of two up to 32768.
 int32_t side(uint8_t byte) {
   return byte < 128 ? byte : 1 << (byte % 16);
 }

@@ -19,7 +19,7 @@
 namespace executorch {
 namespace fuzz {
 
-/// A number of outputs with this meaning: the kernel returns the whole last argument, a list.
+/// In place of a number of outputs: the kernel has one output, the list that is its last argument.
 constexpr size_t kReturnsList = 100;
 /// The most elements of a tensor.
 constexpr size_t kMaxElements = 1024;
@@ -63,7 +63,7 @@ class Arguments {
     }
   }
 
-  /// Appends what the executor passes after the arguments.
+  /// Appends the outputs, which the executor passes again after the arguments.
   void return_outputs(std::vector<EValue*>& stack, size_t outputs) {
     if (outputs == kReturnsList) {
       stack.push_back(stack.back());
@@ -151,7 +151,7 @@ class Arguments {
   std::vector<int32_t> shape() {
     constexpr int32_t kSizes[] = {1, 2, 3, 4, 5, 7, 1, 2, 0, 130};
     std::vector<int32_t> sizes(choices_.once_in(8) ? choices_.below(9) : choices_.below(5));
-    // `extent` ignores sizes of 0: the strides, which they do not reduce to 0, must fit as well.
+    // `extent` counts a size of 0 as 1, as strides do: the strides must fit as well.
     size_t extent = 1;
     for (int32_t& size : sizes) {
       size = kSizes[choices_.below(10)];
@@ -170,9 +170,9 @@ class Arguments {
 
   Tensor tensor() {
     if (!impls_.empty() && choices_.once_in(16)) {
-      return Tensor(&impls_[choices_.below(impls_.size())]);  // the same memory twice
+      return Tensor(&impls_[choices_.below(impls_.size())]);  // an earlier tensor again
     }
-    // As a rule the arguments of a call agree.
+    // Two of three tensors get the shape of an earlier one, because most kernels refuse shapes that do not agree.
     if (shapes_.empty() || choices_.once_in(3)) {
       shapes_.push_back(shape());
     } else {

@@ -110,7 +110,7 @@ bool learn(const Kernel& kernel, Signature* signature) {
   return true;
 }
 
-// The runtime's own operators take any values: fuzz_built_program calls them.
+// The runtime's own operators take any values, so they are left to fuzz_built_program.
 bool is_prim_operator(const char* name) {
   return std::strncmp(name, "executorch_prim::", 17) == 0 || std::strncmp(name, "aten::sym_", 10) == 0 ||
          std::strcmp(name, "aten::_local_scalar_dense") == 0;

@@ -13,13 +13,13 @@ bool call_kernel(const uint8_t* data, size_t size);
 
 /// The kernels that call_kernel() chooses from: those whose arguments are known. 0 in a build without log messages.
 size_t known_kernels();
-/// The name of one of these, less than known_kernels().
+/// The name of one of these; `number` is less than known_kernels().
 const char* kernel_name(size_t number);
 
-/// The other kernels, but for the runtime's own operators. There should be none.
+/// All other kernels except the runtime's own operators. There should be none.
 const std::vector<const char*>& unreachable_kernels();
 
-/// Names on stderr the kernel of each call, for reproducing what was found.
+/// Prints the kernel of each call on stderr, for reproducing what was found.
 void name_kernels();
 
 }  // namespace fuzz

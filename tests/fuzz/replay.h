@@ -40,8 +40,8 @@ std::vector<std::filesystem::path> find_files(const std::vector<std::string>& ar
 /// today's share of the lengths and of the bytes (share.h); run_random() does the same.
 void run_mutations(const std::vector<uint8_t>& original, Run run, Counts& counts);
 
-/// `count` inputs of random bytes, the same ones every time. Fails, with 1, unless some execute to their end and some
-/// are refused, because inputs of one kind would show nothing.
+/// Runs `count` inputs of random bytes, the same ones every time. Returns 1 unless some inputs execute to their end and
+/// some are refused, because otherwise the run would test only one of these paths.
 int run_random(size_t count, size_t size, Run run);
 
 /// The payloads of delegates in a file: those with a header of this magic number, or, if its name ends in `.payload` or

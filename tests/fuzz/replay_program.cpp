@@ -31,7 +31,7 @@ Run driver_of(const std::filesystem::path& file) {
                                    : executorch::fuzz::run_program;
 }
 
-/// Takes the bytes for decisions about a program to build, and for a header.
+/// Reads the bytes as decisions about a program to build, and their first part as a header.
 Outcome run_built_program_and_header(const uint8_t* data, size_t size) {
   executorch::fuzz::run_headers(data, size == 0 ? 0 : data[0] * size / 255);
   return executorch::fuzz::run_built_program(data, size);

@@ -40,8 +40,8 @@ MODELS = {
 
 
 def make(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    """A model of MODELS in evaluation mode, with the inputs of a call. int4, palettised and static need torchao, the
-    second one scikit-learn, and the last one coremltools."""
+    """A model of MODELS in evaluation mode, with the inputs of a call. `int4`, `palettised` and `static` need torchao;
+    `palettised` also needs scikit-learn, and `static` coremltools."""
     if MODELS[name]:
         return load_model(MODELS[name])
     return _static() if name == "static" else _quantized(name)

@@ -40,7 +40,7 @@ def random(*shape: int, seed: int = 0) -> Tensor:
 
 
 def caches(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
-    """Contents and masks after each of several calls."""
+    """Yields the contents and the masks of caches after each of several calls."""
     plain, custom = module(f"{llama}.attention"), module(f"{llama}.source_transformation.custom_kv_cache")
     sinks = module(f"{llama}.source_transformation.attention_sink")
     affine = custom.QuantizedCacheType.AffineAsymmetric
@@ -92,7 +92,7 @@ def attention(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def rotations(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
-    """Yields rotations of places in a ring with sinks."""
+    """Yields the rotary embeddings of positions in a ring buffer with attention sinks."""
     args = module(f"{llama}.model_args").ModelArgs(**ARGS, max_context_len=32, use_kv_cache=True)
     rope = module(f"{llama}.source_transformation.attention_sink").RopeWithAttentionSink(args, WINDOW, SINKS)
     yield from zip(("cos", "sin"), rope.get_freqs(torch.tensor([7, 8, 9, 10, 23]), 5), strict=True)
@@ -111,9 +111,9 @@ def static(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
         made = names.transform_attention_mha_to_static_attention(
             model, split_mha=split, inplace=False, use_hf_rope=split
         )
-        lengths: Any = [32, 40]  # with longer caches, the original returns a full cache wrongly
-        # The original's cache has a head for each head of queries if it is given a model, and for each head of keys if
-        # it is given hyperparameters.
+        lengths: Any = [32, 40]  # if caches are longer, the original returns a full cache wrongly
+        # The original's cache has as many heads as there are heads of queries if it is made from a model, and as many
+        # as there are heads of keys if it is made from hyperparameters.
         args.use_hf_rope, args.attention_type = split, "static" if split else "static_mha"
         manager = names.StaticAttentionIOManager(args, 12, lengths)
         yield f"{split}.logits", manager.prefill(made, tokens)

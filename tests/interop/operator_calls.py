@@ -157,14 +157,14 @@ FAMILIES: dict[str, list[CallOfShapes]] = {
         (lambda x: F.interpolate(x, size=(17, 21), mode="bilinear", align_corners=True), (IMAGE,)),
     ],
 }
-"""102 calls: a function, and the shapes of its inputs, which are normally distributed.
+"""102 calls. Each is a function and the shapes of its inputs; the values of inputs are normally distributed.
 
 The original requires the weights of convolutions and linear layers to be constants, and does not lower `pixel_shuffle`.
 """
 
 
 class Several(nn.Module):
-    """Calls functions or modules, each with separate inputs, which `inputs` has."""
+    """Calls several functions or modules, each with its own inputs, which `inputs` makes."""
 
     def __init__(self, calls: list[CallOfShapes]) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ import torch
 
 
 def runner_module() -> Any:
-    """The extension module without its package, whose ``__init__`` needs transformers."""
+    """Imports the extension module without its package, because the package's ``__init__`` needs transformers."""
     (path,) = (Path(executorch.__path__[0]) / "extension/llm/runner").glob("_llm_runner*.so")
     spec = importlib.util.spec_from_file_location("_llm_runner", path)
     assert spec is not None and spec.loader is not None

@@ -42,8 +42,8 @@ def _backend() -> Any:
 
 
 def chosen(calls: list[Any]) -> dict[int, Any]:
-    """Chooses a call of each operator, with its number: the first for which the original writes the same nodes, or else
-    the first for which its nodes compute PyTorch's results."""
+    """Chooses one call of each operator, and returns it by its index: the first call for which the original writes the
+    same nodes or, without one, the first for which the original's nodes compute PyTorch's results."""
     found: dict[str, int] = {}
     for number in sorted(range(len(calls)), key=lambda i: not calls[i].same):
         if calls[number].original:

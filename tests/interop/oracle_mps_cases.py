@@ -94,7 +94,7 @@ def main(directory: Path, modules: list[str]) -> None:
                     continue
                 torch.manual_seed(0)
                 lowering.start(test)
-                with contextlib.suppress(AssertionError):  # it expects an error of the replaced step
+                with contextlib.suppress(AssertionError):  # this test expects an error of the step that is replaced
                     function(kind(name))
                 tests[test] = lowering.count
     (directory / "tests.json").write_text(json.dumps(tests, indent=1))

@@ -19,7 +19,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Parameter(NamedTuple):
-    """A parameter. `place`: its position from 0; None if it is keyword-only."""
+    """A parameter of a function. `place` is its index, or None if it is keyword-only."""
 
     name: str
     place: int | None
@@ -29,7 +29,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters of a call. `any_place` and `any_name`: it has ``*args``, ``**kwargs``."""
+    """The parameters of a function. `any_place`: whether it has ``*args``; `any_name`: whether it has ``**kwargs``."""
 
     parameters: tuple[Parameter, ...]
     any_place: bool = False

@@ -40,7 +40,7 @@ def loaded(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     "loaded", [(e, COUNTER) for e in ("onnxruntime", "openvino")], indirect=True, ids=lambda p: p[0]
 )
 def test_state_lasts_from_call_to_call(loaded: Engine, tmp_path: Path) -> None:
-    """A counter that begins with 10 is 12 after two calls, one of the load and one of the check."""
+    """A counter that begins with 10 is 12 after two calls: one when it is loaded, and one in this test."""
     expected = tmp_path / "expected.npy"
     np.save(expected, np.full(4, 12.0))
     assert loaded.ask("check", expected=str(expected))["difference"] == 0.0

@@ -26,7 +26,8 @@ def harness(bench_python: str, tmp_path_factory: pytest.TempPathFactory) -> Harn
 
 
 def test_lowering_takes_at_most_half_of_the_originals_cpu_time(harness: Harness) -> None:
-    """Everything after torch.export takes at most half of the time over all models, and 0.8 on each."""
+    """The CPU time from the exported program to the file is at most half of the original's in total, and at most 0.8 of
+    it for each model."""
     figures = {model: harness.results[model][LOWERING] for model in MODELS}
     for model, engines in figures.items():
         assert engines["sdk"].median <= 0.8 * engines["original"].median, model

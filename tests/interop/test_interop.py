@@ -30,9 +30,9 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network, pytest.mark.sampled]
 # The original's runtime fails for these with the given words. Ours must succeed.
 ORIGINAL_CANNOT_RUN = {
     "convs_1d_2d_3d": "error: 0x12",  # its portable convolution has no third spatial dimension
-    "open_integer": "error: 0x12",  # it takes no number for an input whose value the program leaves open
+    "open_integer": "error: 0x12",  # it accepts no number for an input whose value the program does not fix
     "selected": "error: 0x12",  # its select refuses the order of dimensions that nonzero has
-    "literals": "Unsupported python type <class 'str'>",  # its binding takes no text
+    "literals": "Unsupported python type <class 'str'>",  # its Python module accepts no text
 }
 # The original's result differs from that of eager PyTorch for these.
 ORIGINAL_MISCOMPUTES = {"integer_math"}  # its integer remainder takes the sign of the dividend
@@ -46,7 +46,7 @@ ORIGINAL_CANNOT_EXPORT = {
     "literals": "Returning text is not yet supported",
     "named_tuples": "Can't serialize TreeSpec of namedtuple",
 }
-# The original's exporter makes programs of these that its own runtime computes wrong.
+# The original's exporter makes programs of these whose results are wrong on its own runtime.
 ORIGINAL_MISPLANS = {"branched_state", "recurrence"}
 
 

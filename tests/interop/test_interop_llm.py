@@ -52,7 +52,7 @@ def write_tokenizer(path: Path) -> None:
 
 
 def eager_text(model: Transformer) -> str:
-    """The likeliest characters after the prompt, each from the whole text."""
+    """The greedy continuation of the prompt. Each character is computed from the whole text, without a cache."""
     tokens = [ord(character) - 32 for character in PROMPT]
     while len(tokens) < len(PROMPT) + COUNT and tokens[-1] != 95:
         with torch.no_grad():
@@ -62,7 +62,7 @@ def eager_text(model: Transformer) -> str:
 
 @pytest.fixture(scope="module")
 def folder(request: pytest.FixtureRequest, in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our programs, the text that the original's runner generates with them, and the original's programs under test."""
+    """A folder with our programs, the texts that the original's runner generates with them, and its own programs."""
     folder = tmp_path_factory.mktemp("llm")
     (folder / "params.json").write_text(json.dumps(ARGS))
     write_tokenizer(folder / "tokenizer.json")
@@ -87,7 +87,7 @@ def folder(request: pytest.FixtureRequest, in_original: InOriginal, tmp_path_fac
 
 @pytest.fixture(scope="module")
 def expected(folder: Path) -> dict[str, str]:
-    """Eager PyTorch's continuation of the prompt; 8da4w with torchao's weights and activations."""
+    """Eager PyTorch's continuation of the prompt for each setting. For 8da4w, torchao quantises the model."""
     model = construct_transformer(ModelArgs(**ARGS)).eval()
     model.load_state_dict(torch.load(folder / "weights.pth"))
     plain = eager_text(model)
@@ -97,7 +97,8 @@ def expected(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("program", [f"ours_{name}" for name in SETTINGS])
 def test_our_programs_in_the_originals_runner(program: str, folder: Path, expected: dict[str, str]) -> None:
-    """The original's module has no kernel of `llama::custom_sdpa`: it cannot run its own programs with it either."""
+    """The original's runner continues the prompt as eager does. Its module lacks the kernel of `llama::custom_sdpa`, so
+    our program with this operator fails in it, as the original's would."""
     error = folder / f"{program}.error"
     if program == "ours_custom_sdpa":
         assert "Generation failed" in error.read_text()

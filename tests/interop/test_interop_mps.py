@@ -40,15 +40,15 @@ from zoo.case import build  # noqa: E402
 pytestmark = pytest.mark.oracle
 CALLS = all_calls()
 REFUSED = {"unet": "tuple index out of range", "minilm": "flatc"}
-"""Larger models that the original does not lower, and its errors: for a pooling without strides, and for a number that
-is True."""
+"""Larger models that the original does not lower, and its error for each. The first has a pooling without strides, the
+second an argument True in place of a number."""
 GRAPH = 4096
 """Bytes by which our payload may be larger: nodes for operators that the original leaves out or computes otherwise."""
 EACH_DAY = ("resnet", "fp16")
-"""The model and the precision that every share tests."""
+"""The model and the precision that are tested in every sampled run."""
 MODELS = ("mobilenet", "resnet")
-"""Models of which the original makes one delegate. Ids of numbers leak from one of its payloads to the next, so that a
-second delegate may read values that it does not have; the interpreter refuses those."""
+"""Models of which the original makes one delegate. With several, it carries ids of numbers over to the next payload,
+which then refers to values that it does not contain; the interpreter refuses such payloads."""
 
 
 SCRIPT = ROOT / "tests" / "interop" / "oracle_mps.py"
@@ -94,7 +94,7 @@ def test_payloads_of_the_original_give_eager_results(original: Path, precision: 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_nodes_and_values_are_the_original_s(original: Path, precision: str) -> None:
-    """Types of nodes, ids, dtypes, sizes and bytes of constants, where the call says that they are the same."""
+    """For calls with `same`, our nodes equal the original's: types, ids, dtypes, sizes and the bytes of constants."""
     compared = 0
     for number, call in chosen(CALLS).items():
         if call.same:
@@ -196,14 +196,14 @@ FAILS = {
     "TestLinear.test_qd8_fp32_per_token_weight_per_channel_group_int4.1": "not linked with support for mps",
     "TestMPSUnitOpTesting.test_mps_backend_slice_copy_stride_non_1.0": "torch.export",
 }
-"""Models that the original does not lower here: it packs int4 weights on a GPU of Apple's, and torch.export refuses a
-slice with a negative step, as its test expects."""
+"""Models that the original does not lower here, and the reasons: it packs int4 weights on an Apple GPU, and
+torch.export refuses a slice with a negative step, as the original's test expects."""
 
 UNDEFINED = {"TestMPSUnitOpTesting.test_mps_backend_empty.0"}
 """Models whose results are uninitialised memory. Only their shapes and dtypes are compared."""
 
 PLACES = {"TestMPSUnitOpTesting.test_mps_backend_max_dim.0"}
-"""Models that return places of largest elements, which rounding to float16 makes equal."""
+"""Models that return the indices of largest elements. In float16 several elements may be equally large."""
 
 TESTS = {
     "test_mps": (151, 165),
@@ -212,7 +212,8 @@ TESTS = {
     "test_mps_linear": (10, 2),
     "test_mps_unary_ops": (1, 1),
 }
-"""The numbers of tests of the original, and of the models that they lower, by module. The original skips 12 tests."""
+"""Test module of the original -> the number of its tests, and the number of models that they lower. The original skips
+12 tests."""
 
 
 @pytest.mark.sampled
@@ -224,7 +225,7 @@ def test_few_models_of_the_original_s_own_tests(in_original: InOriginal, tmp_pat
 
 @pytest.mark.slow
 def test_models_of_the_original_s_own_tests(oracle_python: str, tmp_path: Path) -> None:
-    """All tests of the original, where the gate runs few."""
+    """All tests of the original; the gate runs only a few of them."""
     script = ROOT / "tests" / "interop" / "oracle_mps_cases.py"
     with (tmp_path / "log").open("w") as log:
         subprocess.run([oracle_python, "-W", "ignore", script, tmp_path, *TESTS], check=True, stdout=log, stderr=log)

@@ -41,5 +41,5 @@ assert not any(name == "executorch" and module is not sys.modules["sdk"] for nam
 
 
 def test_a_detector_is_exported_and_loaded(tmp_path: Path) -> None:
-    """Through `to_edge_transform_and_lower` and `Runtime`, by the names of ExecuTorch."""
+    """The exporter calls `to_edge_transform_and_lower`, and the loader `Runtime`, by ExecuTorch's names."""
     run(environment_of("ultralytics"), "-c", DETECTOR, folder=tmp_path, YOLO_CONFIG_DIR=str(tmp_path))

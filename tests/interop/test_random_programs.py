@@ -33,7 +33,7 @@ def test_both_ways(oracle_python: str, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("oracle_python", [FIRST, NEWER], indirect=True)
 def test_more_both_ways(oracle_python: str) -> None:
-    """The original may be wrong with some of these."""
+    """The original may compute some of these wrong, so only half of them must be right."""
     found = [one.outcome for one in outcomes(oracle_python, range(5007, 5017))]
     assert found.count("right") > len(found) / 2
 

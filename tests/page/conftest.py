@@ -64,7 +64,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def page(recorded: Path) -> Path:
-    """The page with everything."""
+    """The page of the program with its ETRecord, ETDump and debug buffer."""
     out = recorded / "net.html"
     write_page(
         recorded / "net.pte",

@@ -162,7 +162,8 @@ TABS = ("graph", "time", "memory", "sizes", "gap", "report")
 
 @pytest.mark.parametrize("width", [360, 400, 700])
 def test_on_a_phone(chromium: Browser, page: Path, width: int) -> None:
-    """The graph has room, nothing is wider than the screen, and no column is narrower than a word."""
+    """The graph is as wide as the screen and at least 400 pixels high, nothing is wider than the screen, and no word in
+    a table is broken into lines."""
     chromium.open(page, width, 800)
     graph = chromium.evaluate(
         "(b => [b.width, b.height, b.bottom])(document.getElementById('graph').getBoundingClientRect())"
@@ -322,7 +323,7 @@ def test_the_page_of_an_exported_model_of_3000_nodes(chromium: Browser, tmp_path
     manager.save(str(tmp_path / "deep.pte"))
     record = manager.get_etrecord()
     assert record is not None
-    record.exported_program = None  # the page is that of the edge program
+    record.exported_program = None  # so that the page shows the edge program
     record.save(str(tmp_path / "deep.etrecord"))
     loaded = Runtime.get().load_program(tmp_path / "deep.pte", enable_etdump=True)
     method = loaded.load_method("forward")
@@ -350,7 +351,7 @@ def test_the_page_of_an_exported_model_of_3000_nodes(chromium: Browser, tmp_path
 def test_3000_nodes_without_modules(
     chromium: Browser, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is nothing to collapse; all of it can be expanded, and searched."""
+    """A graph without modules cannot be collapsed. It can be expanded and searched."""
     nodes = []
     for i in range(3000):
         frames = (("/model/net.py", 10 + i % 40, "forward", "x = self.layers(x)"),)

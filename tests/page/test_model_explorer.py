@@ -99,7 +99,7 @@ def test_the_style_colours_partitions_and_clusters() -> None:
 
 
 def test_installing_the_extra_brings_the_command() -> None:
-    """VIS-01: `pip install 'pte-sdk[visualization]'` in place of the original's script."""
+    """VIS-01: `pip install 'pte-sdk[visualization]'` replaces the original's script that installs Model Explorer."""
     required = [line.partition(";") for line in metadata.requires("pte-sdk") or []]
     (name,) = [name for name, _, marker in required if "visualization" in marker]
     distribution = metadata.distribution(re.split("[<>=~! ]", name)[0])

@@ -32,7 +32,7 @@ def test_instructions(instructions: int) -> None:
     )
     assert len({b - a for a, b in pairwise(numbers)}) <= 1
     assert instructions != 8 or numbers == [0, 2, 4, 6]
-    # A box of one instruction lies around its label.
+    # The box of a tensor that lives for one instruction is above the label of that instruction.
     for x, _, text in labels:
         box = plan_picture([PlannedTensor(0, "float32[1]", 4, 1, 0, int(text), int(text), "input")], 1024, instructions)
         left, width = map(float, re.findall(r'<rect x="([\d.]+)%"[^>]*? width="([\d.]+)%"', box)[0])

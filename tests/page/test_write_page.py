@@ -113,7 +113,7 @@ def quantized(model: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> torch
 
 
 class Convolutions(torch.nn.Module):
-    """Layouts that backends change: an image's filter, a depthwise one, and a matrix."""
+    """Weights whose layout backends change: the filter of a convolution, a depthwise filter, and a matrix."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ def test_a_bundled_program(net: Recording, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delegated", [False, True], ids=["kernels", "default backend"])
 def test_branches_and_states(delegated: bool, tmp_path: Path) -> None:
-    """Jumps and moves have the handle of the condition, and carry out no operator."""
+    """Jumps and moves have the debug handle of `cond`. They are not counted as operators."""
 
     class Branches(torch.nn.Module):
         def __init__(self) -> None:
@@ -340,7 +340,7 @@ def test_texts_cannot_end_a_script() -> None:
 
 
 def test_the_page_is_one_file(net: Recording, tmp_path: Path) -> None:
-    """No address but names of licences and formats, and only the scripts of the page may run."""
+    """The page contains no address except names of licences and formats. Its policy allows only its own scripts."""
     out = tmp_path / "p <b>&.html"
     source = tmp_path / "</title><script>1</script>.pte".replace("/", "_")
     source.write_bytes(net["m.pte"].read_bytes())

@@ -49,6 +49,6 @@ int main() {
     return 3;
   }
   const auto* output = static_cast<const uint32_t*>(method->get_output(0).toTensor().const_data_ptr());
-  constexpr uint32_t kFour = 0x40800000;  // 4.0f: the core itself needs no floating point
+  constexpr uint32_t kFour = 0x40800000;  // the bits of 4.0f: the core uses no floating-point instructions
   return output[3] == kFour ? 0 : 4;
 }

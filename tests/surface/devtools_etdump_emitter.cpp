@@ -11,7 +11,7 @@ inline flatcc_builder_t* passes_pointers_on(flatcc_builder_t* builder) {
   return builder;
 }
 
-// It brings the generator with it.
+// The header includes the one that declares the generator.
 static_assert(std::is_base_of_v<executorch::runtime::EventTracer, executorch::etdump::ETDumpGen>);
 
 }  // namespace surface

@@ -7,7 +7,7 @@ namespace surface {
 
 torch::executor::Tensor& copy_out(const torch::executor::Tensor& in, torch::executor::Tensor& out);
 
-// A kernel becomes a function over tensors of PyTorch.
+// Makes a function over PyTorch's tensors from a kernel.
 static_assert(std::is_invocable_r_v<at::Tensor&, decltype(WRAP_TO_ATEN(copy_out, 1)), const at::Tensor&, at::Tensor&>);
 
 }  // namespace surface

@@ -26,7 +26,7 @@ static_assert(is<void (*)(size_t, const Tensor&, size_t*, size_t)>(&util::deline
 static_assert(
     is<size_t (*)(executorch::aten::ArrayRef<size_t>, ssize_t, const Tensor&)>(&util::linearize_access_indexes));
 
-/// How kernels of vendors call it.
+/// Calls the functions as vendors' kernels do.
 [[maybe_unused]] void add(const Tensor& a, const Tensor& b, const Tensor& out) {
   util::apply_binary_elementwise_fn<float, float, float>([](const float x, const float y) { return x + y; }, a, b, out);
 }

@@ -13,7 +13,7 @@ static_assert(is<ScalarType (*)(ScalarType)>(&util::get_compute_type));
 
 constexpr const char kName[] = "my_ops::add.out";
 
-/// How kernels of vendors call it: with the dtypes of the result at the end, and among the template's arguments.
+/// Calls the function in the two ways of vendors' kernels: result dtypes as last arguments or as template arguments.
 [[maybe_unused]] void add(torch::executor::KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b,
                           const Tensor& out) {
   using Dtypes = util::SupportedTensorDtypes;

@@ -3,7 +3,7 @@
 
 namespace surface {
 
-/// How kernels of vendors call it.
+/// Calls the functions as vendors' kernels do.
 [[maybe_unused]] float sum_of_squares(const float* data, int64_t size, float* squares) {
   using namespace torch::executor;
   apply_unary_map_fn([](const float x) { return x * x; }, data, squares, size);

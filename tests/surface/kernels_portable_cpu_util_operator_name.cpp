@@ -5,7 +5,7 @@
 
 namespace surface {
 
-/// A name among the arguments of a template.
+/// An operator's name can be a template argument.
 template <ET_OPERATOR_NAME_TYPE name>
 constexpr ET_OPERATOR_NAME_TYPE kName = name;
 inline constexpr char kAdd[] = "add.out";

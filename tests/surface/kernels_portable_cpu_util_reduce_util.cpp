@@ -32,7 +32,7 @@ static_assert(
 static_assert(is<bool (*)(const Tensor&, Dim, bool, std::optional<ScalarType>, Tensor&, bool)>(
     &util::check_reduction_args_single_dim));
 
-/// How kernels of vendors call it.
+/// Calls the function as kernels of vendors do.
 [[maybe_unused]] float sum(const Tensor& in, const DimList& dims, size_t i) {
   return util::reduce_over_dim_list<float>([](float next, float so_far) { return next + so_far; }, in, dims, i);
 }

@@ -5,7 +5,7 @@
 
 namespace surface {
 
-// Each name takes a float, in the namespace math and in the one around it.
+// Each function takes a float. It is in the namespace math and in the enclosing one.
 static_assert(std::is_same_v<decltype(executorch::math::exp(1.0f)), float>);
 static_assert(std::is_same_v<decltype(executorch::exp(1.0f)), float>);
 static_assert(std::is_same_v<decltype(executorch::math::rsqrt(1.0f)), float>);

@@ -5,7 +5,7 @@
 
 namespace surface {
 
-/// Something that set_options() takes.
+/// A type that set_options() accepts.
 struct OptionsOfABackend {
   const char* backend_id() const;
   Span<BackendOption> view();

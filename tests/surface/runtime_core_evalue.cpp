@@ -108,7 +108,7 @@ static_assert(
 static_assert(std::is_constructible_v<EValue, std::shared_ptr<aten::Tensor>>);
 static_assert(!std::is_constructible_v<EValue, aten::Tensor*>);
 
-/// Every way of reading a T.
+/// Calls every function that reads an EValue as a T.
 template <typename T>
 constexpr bool reads() {
   using Optional = std::optional<T>;

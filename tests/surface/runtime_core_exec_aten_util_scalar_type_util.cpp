@@ -37,7 +37,7 @@ static_assert(is_floating_point<float>::value && is_floating_point<aten::Half>::
               !is_floating_point<int>::value);
 static_assert(is_reduced_floating_point<aten::BFloat16>::value && !is_reduced_floating_point<float>::value);
 
-/// Both directions of the table.
+/// Checks both directions of the table of types.
 template <ScalarType kType, typename T>
 constexpr bool same() {
   return std::is_same_v<typename ScalarTypeToCppType<kType>::type, T> && CppTypeToScalarType<T>::value == kType;

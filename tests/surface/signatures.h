@@ -21,13 +21,13 @@ using namespace ::executorch::extension;  // NOLINT
 namespace runtime = ::executorch::runtime;
 namespace aten = ::executorch::aten;
 
-/// True when the argument, which may be a set of overloads, has one that is a Pointer.
+/// True if the function, or one of its overloads, has the type Pointer.
 template <typename Pointer>
 constexpr bool is(Pointer) {
   return true;
 }
 
-/// A T for calls that are not made.
+/// A value of type T for expressions that are never evaluated.
 template <typename T>
 T make();
 

@@ -5,7 +5,7 @@
 
 namespace surface {
 
-/// Every matcher and macro, once.
+/// Uses every matcher and macro once.
 [[maybe_unused]] void use(Error error, const Result<int>& result) {
   EXPECT_THAT(result, runtime::testing::IsOk());
   EXPECT_THAT(error, runtime::testing::HasError(Error::NotFound));

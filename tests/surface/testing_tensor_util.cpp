@@ -14,7 +14,7 @@ static_assert(is<bool (*)(const Tensor*, size_t, const Tensor*, size_t, double, 
 static_assert(is<std::ostream& (*)(std::ostream&, const aten::ScalarType&)>(&runtime::etensor::operator<<));
 static_assert(is<std::ostream& (*)(std::ostream&, const Tensor&)>(&runtime::etensor::operator<<));
 
-/// Every macro, once.
+/// Uses every macro once.
 [[maybe_unused]] void use(const Tensor& a, const Tensor& b) {
   EXPECT_TENSOR_EQ(a, b);
   EXPECT_TENSOR_NE(a, b);

@@ -60,7 +60,7 @@ class Rows(nn.Module):
 
 
 class Loop(nn.Module):
-    """A loop whose number of iterations is a tensor, with a branch and a map inside, and values that change places."""
+    """A loop whose number of iterations is a tensor, with a branch and a map inside, and values that are swapped."""
 
     def forward(self, n: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         def body(i: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:

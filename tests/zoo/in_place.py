@@ -22,7 +22,8 @@ BOOLEAN = [torch.logical_and, torch.logical_or]
 
 
 class InPlace(nn.Module):
-    """Each operator writes to a separate operand, which nothing else reads, as the left and as the right operand."""
+    """Operators that can write their result over an operand, because nothing reads that operand later. It is the left,
+    the right or both operands of binary ones."""
 
     def forward(self, x: Tensor, row: Tensor, n: Tensor) -> list[Tensor]:
         half = [f(x * 0.5) for f in UNARY]

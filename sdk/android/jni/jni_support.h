@@ -123,8 +123,8 @@ struct TextReceiver {
 /// pending.
 bool receive_text(const char* text, size_t size, void* context);
 
-/// The outputs of a run as Java values; null with an exception pending. In both cases the Java object `run` owns
-/// `result` from now on, and frees it.
+/// The outputs of a run as Java values; null with an exception pending. In both cases the Java object `run` takes over
+/// `result` and frees it.
 jobjectArray to_java(JNIEnv* env, et_result* result, jobject run);
 
 struct FreeOptions {
@@ -142,7 +142,7 @@ inline et_module* to_module(jlong handle) {
   return reinterpret_cast<et_module*>(static_cast<intptr_t>(handle));
 }
 
-/// A Java object that native code holds: the address and context of an et_release.
+/// hold() keeps a Java object alive and returns the context for the et_release let_go(), which drops it.
 void* hold(JNIEnv* env, jobject object);
 void let_go(void* data, void* object);
 

@@ -5,7 +5,7 @@ import org.pytorch.executorch.ExecutorchRuntimeException;
 import org.pytorch.executorch.Module;
 import org.pytorch.executorch.Tensor;
 
-/** An app that is shrunk together with the library: everything that native code looks up by name is used. */
+/** An app for tests of shrinking: it uses every class and member that native code looks up by name. */
 public final class App {
   public static void main(String[] args) {
     try (Module module = Module.load(args[0] + "/corpus/add/model.pte")) {

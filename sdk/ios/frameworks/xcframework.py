@@ -7,7 +7,7 @@
 
 PLATFORMS lists the slices. `check` examines the Info.plist and the processor and
 platform of every object file. Everything that each --header declares with ET_API, and each --symbol, must be defined
-once. Symbols of ours (or of a pinned library) that the library imports must be in it or in a library that it --needs.
+once. Symbols that the library imports, except Apple's, must be defined in it or in a library that --needs names.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ ET_WEB_EXPORT(et_web_init_thread) void et_web_init_thread() {
   }
 }
 
-/// The end of the memory of a thread's stack, where the stack begins.
+/// The highest address of a thread's stack, from which the stack grows downwards.
 ET_WEB_EXPORT(et_web_thread_stack) void* et_web_thread_stack(pthread_t thread) {
   pthread_attr_t attributes;
   void* start = nullptr;
@@ -89,7 +89,7 @@ ET_WEB_EXPORT(et_web_failure) char* et_web_failure() {
 
 /// Replaces the C library's function, so that a loop of yields that waits for a thread ends when that thread fails.
 extern "C" int sched_yield() {
-  // Returns at once, because the value differs, after a check for failed threads.
+  // Checks for failed threads, and then returns without waiting, because `value` is not 1.
   uint32_t value = 0;
   emscripten_futex_wait(&value, 1, 0);
   return 0;

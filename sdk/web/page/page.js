@@ -18,7 +18,7 @@ function show(error) {
   }
 }
 
-/** Runs what a button does; failures are shown, and the buttons wait meanwhile. */
+/** Runs the action of a button. Shows its error if it fails; all buttons are disabled while it runs. */
 async function attempt(body) {
   const buttons = document.querySelectorAll("button");
   buttons.forEach((button) => (button.disabled = true));
@@ -153,7 +153,7 @@ function paragraph(role, content) {
   return added;
 }
 
-/** The answer to the text: in the form of a conversation if the program has a template, otherwise what follows the text. */
+/** Shows the model's answer to the prompt; without a chat template in the program, its continuation of the prompt. */
 async function answer() {
   const content = by("prompt").value;
   if (content === "") return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The half of a backend that is JavaScript: backends/<name>/web/index.ts exports it as `backend`, and sdk/web/build lists them
-// in backend_list.ts.
+// The JavaScript part of a backend: backends/<name>/web/index.ts exports it as `backend`, and sdk/web/build lists all
+// such backends in backend_list.ts.
 
 /** The functions that the runtime gives a backend. */
 export interface Host {
@@ -20,7 +20,7 @@ export interface BackendHalf {
 }
 
 export interface WebBackend {
-  /** The name by which programs call it. */
+  /** The name of the backend in programs. */
   readonly id: string;
   /** The name of the module from which its functions are imported. */
   readonly module: string;

@@ -12,12 +12,12 @@ const LEAST_BYTES = 4096;
 export class Carriers {
   private free: ArrayBuffer[] = [];
 
-  /** Returns `plain` with its elements copied to a buffer, which is added to `buffers`: they are to be transferred. */
+  /** Returns `plain` with its elements copied to a buffer, and adds it to `buffers`, which the caller transfers. */
   load(plain: Plain, buffers: ArrayBuffer[]): Plain {
     if (!("tensor" in plain)) return plain;
     const { data, type } = plain.tensor;
     if (data.byteLength < LEAST_BYTES) {
-      // Only the elements, because a message clones the whole buffer of a view.
+      // Copies the elements of a view, because a message would clone the whole buffer below the view.
       return data.byteLength === data.buffer.byteLength ? plain : { tensor: { ...plain.tensor, data: data.slice() } };
     }
     const buffer = this.take(data.byteLength);

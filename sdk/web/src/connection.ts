@@ -57,7 +57,7 @@ export class Connection {
 
   private wasm(): RuntimeOptions["wasm"] {
     const { wasm } = this.options;
-    // A worker would resolve it against its own address.
+    // Resolved here, because a worker would resolve a relative address against its own.
     return typeof wasm === "string" || wasm instanceof URL ? resolve(wasm) : wasm;
   }
 

@@ -51,7 +51,7 @@ export class ExecuTorchError extends Error {
   readonly operator: string | undefined;
   /** The backend that failed, or the first one that is missing. */
   readonly backend: string | undefined;
-  /** What can be done about this kind of failure; undefined if the message says all that is known. */
+  /** Advice for this kind of failure; undefined if there is none beyond the message. */
   readonly hint: string | undefined;
 
   constructor(code: ErrorCode, message: string) {

@@ -13,7 +13,7 @@ export interface Pixels {
   height: number;
 }
 
-/** What a browser draws on a canvas: a canvas, ImageBitmap, VideoFrame, or an element of an image or video. */
+/** Pixels, or what a browser can draw on a canvas: a canvas, ImageBitmap, VideoFrame, image or video element. */
 export type ImageSource = Pixels | HTMLCanvasElement | OffscreenCanvas | ImageBitmap | VideoFrame | HTMLImageElement | HTMLVideoElement;
 
 /** How a picture becomes a tensor. An element is (byte * scaleFactor - mean) / stdDev, by channel: red, green, blue. */

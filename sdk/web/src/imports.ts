@@ -46,10 +46,10 @@ export class Imports {
   log: LogSink = () => {};
   /** Receives the pieces of an answer; false ends it. */
   text: TextSink = () => false;
-  /** Whether memory could not grow, which explains why the program ended. */
+  /** Whether the memory could not grow. If the program then ends, this is the reason. */
   outOfMemory = false;
   functions: Functions = {};
-  /** Whether the present call was made to wait for promises. */
+  /** Whether the present call may wait for promises. */
   mayWait = false;
   private line = "";
 
@@ -78,7 +78,7 @@ export class Imports {
       emscripten_num_logical_cores: () => this.threadCount,
       emscripten_check_blocking_allowed: () => {},
       emscripten_unwind_to_js_event_loop: () => {
-        // The C library calls it in waits of the thread that started the runtime, when another thread has failed.
+        // The C library calls this when another thread has failed and the thread that started the runtime waits.
         throw new ExecuTorchError("Internal", `a thread of the runtime failed: ${this.string(this.functions["et_web_failure"]!())}`);
       },
       _emscripten_default_pthread_stack_size: () => 1 << 20,

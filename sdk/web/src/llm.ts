@@ -24,7 +24,7 @@ export interface ChatMessage {
   [name: string]: unknown;
 }
 
-/** The pieces of an answer that were not read yet. */
+/** The pieces of an answer that have not been read yet. */
 class Pieces {
   private readonly unread: string[] = [];
   private wake: (() => void) | undefined;
@@ -102,7 +102,7 @@ export class LlmModule {
 
   private async *answer(prompt: string, options: AnswerOptions): AsyncGenerator<string, LlmStats> {
     const { signal, ...settings } = options;
-    // The worker does not receive messages meanwhile; without shared memory, it goes on to the end of the answer.
+    // The worker receives no messages while it generates. Without shared memory, it computes the answer to its end.
     const ends = canShareMemory ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
     const pieces = new Pieces();
     const stop = (): void => {

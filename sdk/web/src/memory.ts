@@ -79,7 +79,7 @@ interface Owned {
   size: number;
 }
 
-/** Owned bytes until the runtime has taken them over: take() hands out the last of them. */
+/** Memory of several sources. take() hands the next block to the runtime; use() frees the rest if `body` fails. */
 export class OwnedBytes {
   private readonly left: Owned[] = [];
 

@@ -101,7 +101,7 @@ export class Native {
   }
 
   private turn: Promise<unknown> = Promise.resolve();
-  /** The same for functions that may wait for promises, when earlier ones have ended: they share the module's stack. */
+  /** The same for functions that may wait for promises. They run one at a time, because all use the module's stack. */
   guardAsync<T>(body: () => Promise<T>): Promise<T> {
     const result = this.turn.then(async () => {
       this.checkRunning();
@@ -190,7 +190,7 @@ export class Native {
 
   /** check() and make() for a function that may wait, inside guardAsync(). Returns 0 if the function makes no object. */
   async makeAsync(name: string, makes: boolean, ...args: (number | bigint)[]): Promise<number> {
-    const place = this.allocate(8); // other calls use the one of place() meanwhile
+    const place = this.allocate(8); // not place(), which other calls use while this one waits
     const status = await resuming(this.call[name]!)(...args, ...(makes ? [place + 4] : []), place);
     const object = makes ? this.view.getUint32(place + 4, true) : 0;
     try {
@@ -217,7 +217,7 @@ export class Native {
   }
 }
 
-/** A failure that the runtime reported, after which it goes on. */
+/** A failure that the runtime reported. The runtime stays usable. */
 export class Refused {
   constructor(readonly reason: ExecuTorchError) {}
 }

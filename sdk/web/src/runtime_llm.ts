@@ -33,7 +33,7 @@ export interface GenerationOptions {
   seed?: number | bigint;
   /** Texts before which the answer ends. */
   stop?: string | readonly string[];
-  /** Numbers that are added to the logits of tokens, by the numbers of the tokens. */
+  /** Values that are added to the logits of tokens, by token id. */
   logitBias?: Readonly<Record<number, number>>;
   /** The most tokens that prompt look-up checks at once; 0, the default: no look-up. */
   lookupTokens?: number;
@@ -52,9 +52,9 @@ export interface LlmStats {
   /** Includes the token that ended the answer. */
   generatedTokens: number;
   loadMs: number;
-  /** Until the prompt was in the cache. */
+  /** Time until the prompt was in the cache. */
   promptMs: number;
-  /** From the first token to the last. */
+  /** Time from the first token to the last. */
   generationMs: number;
   samplingMs: number;
 }

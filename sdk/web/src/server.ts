@@ -88,12 +88,12 @@ export class Server {
   private runtime: Runtime | undefined;
   private readonly modules = new Map<number, RuntimeModule>();
   private readonly llms = new Map<number, RuntimeLlm>();
-  /** The last call of each module with a run that waits: the next calls follow it. */
+  /** By module, the last call whose run waits for promises. The next call of the module begins when it has ended. */
   private readonly turns = new Map<number, Promise<unknown>>();
   private readonly aborts = new Map<number, AbortController>();
   private next = 1;
 
-  /** `sharesInputs`: the caller may change the elements of an input when a call has returned and its run has not begun. */
+  /** `sharesInputs`: inputs are in the caller's memory, so that the caller may change them before the run begins. */
   constructor(
     private readonly post: Post,
     private readonly sharesInputs = false,

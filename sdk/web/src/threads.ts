@@ -80,7 +80,7 @@ export class ThreadTeam {
     return true;
   }
 
-  /** The thread has ended. */
+  /** Frees the worker of a thread that has ended. */
   release(thread: number): void {
     const worker = this.running.get(thread);
     if (worker !== undefined) {

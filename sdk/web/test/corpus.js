@@ -3,9 +3,9 @@
 
 /** The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values; 0 for other types. */
 const TOLERANCES = { Half: 2e-3, Float: 1e-5, Double: 1e-12 };
-/** In this program, eager quantises all activations with one scale, but the backend has a scale for each row. */
+/** In this program, eager mode quantises all activations with one scale, but the backend has a scale for each row. */
 const QUANTIZED_BY_ROW = "q8_dynamic_linear_xnn";
-/** Its backend has no kernels of float16 for WebAssembly. */
+/** A program whose backend has no float16 kernels for WebAssembly. */
 const FLOAT16 = "xnn_fp16";
 const TYPES = {
   uint8: "Byte",
@@ -24,7 +24,7 @@ function expect(condition, message) {
   if (!condition) throw new Error(message);
 }
 
-/** Where each element of a row-major array is in memory of a dim order. */
+/** The position of each element of a row-major array in memory that has this dim order. */
 function positions(sizes, dimOrder) {
   const strides = [];
   let stride = 1;

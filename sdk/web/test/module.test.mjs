@@ -168,7 +168,7 @@ test("buffers for messages are used again, and no more are kept than one call ne
   assert.equal(carry(new Float32Array(1023)), undefined); // the message clones it
   assert.deepEqual(carriers.load({ value: 3 }, []), { value: 3 });
   const first = carry(new Float32Array(1024).fill(2));
-  const second = carry(new BigInt64Array(1000).fill(-3n)); // while the first is away
+  const second = carry(new BigInt64Array(1000).fill(-3n)); // while the worker has the first buffer
   carriers.put([first, second]);
   assert.equal(carry(new Uint8Array(5000).fill(4)), second);
   assert.equal(carry(new Float64Array(512).fill(5)), first);

@@ -92,7 +92,7 @@ def depthwise() -> list[Call]:
     far = [convolve((1, 3, 3, 140), (3, 1, 1, 3), dilation=(1, d), groups=3) for d in around(FILTER_PARAMETER)]
     far += [convolve((1, 3, 3, 80), (3, 1, 1, 3), padding=(0, p), groups=3) for p in around(FILTER_PARAMETER)]
     far += [convolve((1, 3, 3, 200), (3, 1, 1, 3), stride=(1, s), groups=3) for s in around(FILTER_PARAMETER)]
-    # Numbers of planes around the grain size, and a plane in several bands.
+    # Channels around the number from which threads share the work, and an image that is computed in several bands.
     shared = [
         convolve((1, planes, 33, 35), (planes, 1, 3, 3), padding=1, groups=planes)
         for planes in around(grain_for(PRODUCTS, 33 * 35 * 9), 160)

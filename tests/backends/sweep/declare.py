@@ -18,8 +18,8 @@ from backends.cases import Call, Calls, overload_of
 
 @dataclass(frozen=True)
 class Dynamic:
-    """A call with tensors whose sizes are known when the program runs: build(n) for each n from sizes[0] to sizes[2].
-    It is captured with sizes[1]; a Size is an argument that follows a tensor's size. torch.export refuses a range for
+    """A call with a dynamic size n: `build(n)` makes it. It is captured with n = sizes[1], and runs with values from
+    sizes[0] to sizes[2]. A Size among the arguments is computed from a tensor's size. torch.export refuses a range for
     which a computed size may be 1."""
 
     build: Callable[[int], Call]

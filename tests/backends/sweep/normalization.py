@@ -17,7 +17,7 @@ IMAGE = (5, 7)
 
 
 def rows_of_threads(width: int) -> tuple[int, ...]:
-    """Numbers of rows around those at which one and eight threads share the work."""
+    """Numbers of rows around those from which two and eight threads share the work."""
     grain = grain_for(GRAIN, width)
     return around(grain, 2 * grain, 8 * grain)
 

@@ -19,7 +19,7 @@ MARK = 0x6D61726B  # counter.c
 
 
 def mark() -> None:
-    with contextlib.suppress(OSError):  # there is no file -1
+    with contextlib.suppress(OSError):  # the file descriptor -1 is invalid
         os.lseek(-1, MARK, os.SEEK_SET)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts the instructions of a call under QEMU, without start and loading: half of what a process does in its second
-and third call. A program that does not mark them runs twice, with three calls and with one; the difference is
-counted."""
+"""Counts the instructions of a call under QEMU, without start and loading. A process makes three calls; the count is
+half of the instructions of the second and third one. A program that does not mark these calls runs twice, with three
+calls and with one, and the counts are subtracted."""
 
 from __future__ import annotations
 

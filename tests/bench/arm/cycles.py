@@ -15,8 +15,8 @@ from pathlib import Path
 from bench.arm.counting import CACHE, Counts
 
 SHARE = 0.95
-"""The share of the instructions whose blocks are modelled; the others are taken to have the same cycles per
-instruction."""
+"""Blocks with this fraction of the instructions are modelled. The other instructions are assumed to take as many cycles
+each."""
 ITERATIONS = 100
 TRIPLE = "aarch64"
 ONE_VECTOR_A_CYCLE = ("cortex-a55",)
@@ -39,7 +39,7 @@ def tool(name: str) -> str:
 
 
 def cycles(counts: Counts, model: str) -> float:
-    """The modelled cycles of a call on the processor `model`."""
+    """The modelled cycles of a call. `model` is llvm-mca's name of the processor."""
     blocks = counts.most(SHARE)
     found = of_blocks([block.code for block in blocks], model)
     modelled = sum(block.instructions for block in blocks if block.code in found)

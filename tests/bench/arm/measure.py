@@ -108,7 +108,7 @@ class Figures:
             row.reasons[column] = str(error)
 
     def refuse(self, row: Row, column: str, reason: str) -> None:
-        """There is no program to count."""
+        """Records the reason why a cell cannot be counted."""
         self.results.put(row.name(column), "", ImpossibleError(reason))
         self.fill(row, column)
 

@@ -34,7 +34,7 @@ class Processor:
 
     @property
     def cpuinfo(self) -> str:
-        """What /proc/cpuinfo says of its only core."""
+        """The contents of /proc/cpuinfo for a system with one core of this processor."""
         lines = {
             "processor": "0",
             "BogoMIPS": "100.00",
@@ -49,7 +49,7 @@ class Processor:
 
 
 def _arm(name: str, title: str, cpu: str, model: str, part: int, features: str) -> Processor:
-    """A processor of Arm, which QEMU emulates by `cpu` under the identity that `part` gives."""
+    """A processor of Arm, which QEMU emulates as its model `cpu` with the part number `part`."""
     return Processor(name, title, f"{cpu},midr=0x{0x411F0000 | part << 4:x}", model, part, features)
 
 

@@ -93,7 +93,7 @@ def is_int8(engine: str) -> bool:
 
 
 def is_half(engine: str) -> bool:
-    """Whether weights and activations have float16; inputs and results are float32."""
+    """Whether weights and activations are float16. Inputs and results are float32 in any case."""
     return engine.endswith(ON_REQUEST["float16"])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MNN, converted from ONNX. `mnn-int8` has int8 weights, and activations that are quantised in each call
-(`memory: low`): its static quantizer only takes folders of images. `mnn-half` computes in float16 where the processor
-can (`precision: low`)."""
+"""MNN, converted from ONNX. `mnn-int8` has int8 weights and quantises activations in each call (`memory: low`), because
+MNN's static quantizer only takes folders of images. `mnn-half` computes in float16 where the processor can
+(`precision: low`)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ class SdkEngine(PteEngine):
         return [backend(self.backend).make("partitioner")] if self.backend else []
 
     def converts(self) -> bool:
-        """Whether the program that the backend gets is in float16; otherwise an option of the backend says so."""
+        """Whether the model is exported in float16. A backend without float16 programs computes a float32 program in
+        float16, by an option."""
         from sdk.backends.registry import backend
 
         return self.half and backend(self.backend).float16

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost of loading a program as applications do, with verification and without, in turns:
+// Measures how long loading a program takes, with and without verification, alternately:
 //
 //     load_time ROUNDS model.pte
 //
 // A sample is the CPU time of the thread (user and system) from the path of a file to a method that can be executed:
 // the file is opened and read or mapped, its pages are touched, the method is made. The release of the method does not
 // count. The fastest sample of each kind in a round counts, because other work of the machine only adds time. The
-// first mapped load after those that read the file is left out: the heap has just got its largest block back, so that
-// load is faster than any other, and it would always be one without verification.
-// Prints a line for each round: microseconds of a file that is read, of one that is mapped, and of one that is mapped
-// and verified.
+// first mapped load after those that read the file is not counted. It is faster than the others, because the heap has
+// just got its largest block back, and it would always be a load without verification.
+// Prints a line for each round with three times in microseconds: the file is read, it is mapped, and it is mapped and
+// verified.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

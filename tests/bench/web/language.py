@@ -20,12 +20,12 @@ WORDS = ["water", "river", "stone", "light", "morning", "garden", "letter", "mus
 
 
 def text_of(words: int, seed: int) -> str:
-    """Words that each are a token."""
+    """Random words, each of which is one token."""
     return " ".join(random.Random(seed).choices(WORDS, k=words))
 
 
 class Page(Worker):
-    """An engine in its own browser, which answers as `Worker` does."""
+    """An engine in a separate browser, with the interface of `Worker`."""
 
     def __init__(self, name: str, threads: int, programs: Path) -> None:
         self.name, self.threads, self.programs = name, threads, programs

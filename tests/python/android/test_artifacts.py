@@ -21,7 +21,7 @@ MAVEN = "{http://maven.apache.org/POM/4.0.0}"
 PATHS = (*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json"))
 MANIFESTS = {found["name"].rpartition("/")[2]: found for found in (json.loads(path.read_text()) for path in PATHS)}
 USUAL = next(name for name, found in MANIFESTS.items() if "android" in found["platforms"] and "sdk" not in found)
-"""A backend that the library has by default, and one that it has in an artifact of that name only."""
+"""A backend of the default artifact, and a backend that only the artifact with its name contains."""
 ADDED = max(name for name, found in MANIFESTS.items() if not found["platforms"])
 
 

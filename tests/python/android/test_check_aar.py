@@ -75,7 +75,7 @@ def test_and01_a_good_one_passes_and_is_reproducible(tmp_path: Path) -> None:
 
 
 def test_and03_the_repository_is_complete(tmp_path: Path) -> None:
-    """AND-03, AND-12: the archive of pages describes the classes."""
+    """AND-03, AND-12: all files are there, and the Javadoc archive describes the classes."""
     pack(tmp_path, compile_library(tmp_path, GOOD_FLAGS))
     folder = tmp_path / "out/maven/org/pytorch/executorch-android/1.2.3"
     names = {path.name.removeprefix("executorch-android-1.2.3") for path in folder.iterdir()}

@@ -73,7 +73,7 @@ def test_logits_equal_transformers(model: Any, program: str) -> None:
 
 
 def test_features_to_tokens(model: Any, program: str) -> None:
-    """ECO-03: the tokens are the ones that transformers' logits choose, until the end or the limit."""
+    """ECO-03: the runner generates the likeliest tokens by transformers' logits, up to the end or the limit."""
     runner = AsrRunner(program)
     for seed in range(3):
         features = features_of(sound_of(24000, seed))
@@ -87,7 +87,7 @@ def test_features_to_tokens(model: Any, program: str) -> None:
 
 
 def test_generate_of_transformers(model: Any, folder: Path, program: str) -> None:
-    """The same tokens as `generate` of the model that reads its settings from the folder."""
+    """The tokens equal those of transformers' `generate`, which reads its settings from the same folder."""
     import transformers
 
     theirs = transformers.WhisperForConditionalGeneration.from_pretrained(folder).eval()
@@ -116,7 +116,7 @@ def test_sound_to_text_in_windows(model: Any, program: str, tmp_path: Path) -> N
     rounded = (sound.clamp(-1, 1) * 32767).to(torch.int16).float() / 32767
     wanted = "".join(text_of(transcribed(model, features_of(part), 10)[0]) for part in rounded.split(WINDOW))
     assert runner.transcribe_file(str(path), config) == wanted
-    assert runner.transcribe_samples([0.25], config)  # a rest of one sample
+    assert runner.transcribe_samples([0.25], config)  # the last window has one sample
 
 
 def test_default_config_and_limits(program: str) -> None:
@@ -126,7 +126,7 @@ def test_default_config_and_limits(program: str) -> None:
     assert config.suppress_token_ids == [7, 8] and config.eos_token_ids == {94}
     assert runner.sampling_rate == 16000 and runner.token_id("<en>") == LANGUAGE and runner.token_id("<|xx|>") is None
     assert AsrTranscribeConfig().max_new_tokens == 128 and AsrTranscribeConfig().decoder_start_token_id == 0
-    # The cache has 40 places, two of them for the prompt.
+    # The cache has 40 positions, two of which the prompt takes.
     config.eos_token_ids, config.max_new_tokens = {95}, 100
     config.suppress_token_ids = [95]
     tokens = runner.transcribe(features_of(sound_of(24000)).numpy(), config)

@@ -37,7 +37,7 @@ def program(model: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def written(model: Any, features: torch.Tensor) -> list[int]:
-    """The likeliest tokens by transformers' rules for times, without the one that ends them."""
+    """Returns the likeliest tokens by transformers' rules for timestamps, without the token that ends the text."""
     rules = transformers.generation.logits_process.WhisperTimeStampLogitsProcessor(model.generation_config, 1)
     found = torch.tensor([[START]])
     while found.shape[1] <= COUNT:
@@ -61,7 +61,7 @@ def parts(model: Any, tokens: list[int], samples: int) -> tuple[list[dict[str, A
         decoder_input_ids=torch.zeros(1, 1, dtype=torch.int64),
     )  # fmt: skip
     last = segments[-1]["tokens"]
-    if len(last) > 1 and min(last[-2:]) >= FIRST:  # the begin of the next part, which transformers leaves there
+    if len(last) > 1 and min(last[-2:]) >= FIRST:  # the start time of the next part, which transformers does not remove
         segments[-1]["tokens"] = last[:-1]
     return segments, int(frames) * 160
 

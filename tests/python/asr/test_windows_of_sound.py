@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Windows of long sound, with programs whose texts are in a table."""
+"""How long sound is cut into windows. The programs look up the text of a window in a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sdk.extension.pybindings.portable_lib import ExecuTorchError
 
 FIRST, STEP = NO_TIMES + 1, 320
 SECOND = 16000
-"""Samples of a second, which is a window."""
+"""The number of samples in a second, which is also the largest window of the programs."""
 TIMES = {"get_timestamp_begin": FIRST, "get_timestamp_step": STEP}
 
 
@@ -32,7 +32,7 @@ def text(letters: str) -> list[int]:
 
 
 def at(seconds: float) -> int:
-    """The token of a time."""
+    """Returns the timestamp token for a time in seconds."""
     return FIRST + round(seconds * SECOND / STEP)
 
 
@@ -42,7 +42,7 @@ SILENCE = [at(0), EOS]
 
 
 class FirstSample(nn.Module):
-    """Returns the first sample of a window [1, samples, 1], which is the number of its text."""
+    """Returns the first sample of a window [1, samples, 1]. It is the index of the window's text in the table."""
 
     def forward(self, samples: Tensor) -> Tensor:
         return samples[:, 0]
@@ -56,7 +56,7 @@ class Rows(nn.Module):
 
 
 class Table(nn.Module):
-    """The likeliest token at a position of the text that the encoder names."""
+    """Makes the token at `position` of text number `encoded` the likeliest one."""
 
     def __init__(self, texts: Sequence[Sequence[int]]) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Table(nn.Module):
 def runner_of(
     folder: Path, texts: Sequence[Sequence[int]], *, fixed: bool = False, front_end: bool = False, **metadata: int
 ) -> AsrRunner:
-    """`fixed`: it takes windows of exactly a second."""
+    """A runner of a program with these texts. `fixed`: the program takes windows of exactly a second."""
     samples, sound = torch.zeros(SECOND), torch.zeros(1, SECOND, 1)
     most = Dim("samples", min=2, max=SECOND)
     token, zero = torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
@@ -94,7 +94,7 @@ def runner_of(
 
 
 def sound_of(count: int, texts: dict[int, int]) -> Any:
-    """Samples; `texts`: the number of the text from a sample on."""
+    """Returns `count` samples. `texts` maps the first sample of a window to the index of the window's text."""
     sound = torch.zeros(count)
     for first, number in texts.items():
         sound[first] = number
@@ -116,7 +116,7 @@ def test_sound_that_is_not_a_multiple_of_the_window(tmp_path: Path, fixed: bool,
 
 
 def test_texts_that_the_limit_cuts(tmp_path: Path) -> None:
-    """The next window begins at the last timestamp, so each word is transcribed whatever the limit is."""
+    """When max_new_tokens cuts a text, the next window begins at the last timestamp, so no word is lost."""
     runner = runner_of(tmp_path, [TWO_PARTS, ONE_PART, SILENCE], **TIMES)
     sound = sound_of(SECOND, {round(0.4 * SECOND): 1, round(0.8 * SECOND): 2})
     for count in (4, 5, 6, 7, 8, 9):
@@ -125,7 +125,7 @@ def test_texts_that_the_limit_cuts(tmp_path: Path) -> None:
     for count in (1, 2, 3):
         with pytest.raises(ExecuTorchError, match=rf"from 0.00 s on .*raise max_new_tokens, which is {count}"):
             runner.transcribe_segments(sound, limited(count))
-    # Where the second part is the longer one, too.
+    # The error also comes when the limit is too small for the second part only.
     longer = [at(0), *text("cdefg"), at(0.4), EOS]
     runner = runner_of(tmp_path, [TWO_PARTS, longer, SILENCE], **TIMES)
     with pytest.raises(ExecuTorchError, match=r"from 0.40 s on .*raise max_new_tokens, which is 6"):

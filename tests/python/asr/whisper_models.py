@@ -47,7 +47,7 @@ def whisper(**more: Any) -> Any:
     settings.decoder_start_token_id, settings.eos_token_id = START, EOS
     settings.suppress_tokens, settings.begin_suppress_tokens = SUPPRESSED, [EOS]
     settings.no_timestamps_token_id = LANGUAGE
-    settings._from_model_config = False  # or transformers leaves these out when it reads them
+    settings._from_model_config = False  # otherwise transformers ignores these settings when it loads the model
     return model.eval()
 
 

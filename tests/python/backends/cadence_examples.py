@@ -84,7 +84,7 @@ class _Recorded(Interpreter):
         self.integers: list[Tensor] = []
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if str(target).startswith("cadence."):  # whose tensors a program copies to the default order
+        if str(target).startswith("cadence."):  # a program copies their tensors to the default dim order
             args = pytree.tree_map_only(Tensor, Tensor.contiguous, args)
         found = super().call_function(target, args, kwargs)
         if str(target).startswith((*_QUANTIZE, "cadence.quantized_")):
@@ -114,8 +114,8 @@ class _Forced(Exact):
 
 
 def layer_by_layer(fake: nn.Module, fused: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[float, float]:
-    """Returns the most steps by which an integer of a fused model differs from the quantize node that it replaces,
-    where both have the fused model's inputs, and the share of the integers that differ."""
+    """Compares the integers of a fused model with those of the quantize nodes that it replaces, layer by layer with the
+    fused model's inputs. Returns the largest difference in steps, and the fraction of integers that differ."""
     with torch.no_grad():
         recorded = _Recorded(fused)
         recorded.run(*inputs)
@@ -130,8 +130,8 @@ def _double(tensor: Tensor) -> Tensor:
 
 
 def _with_statistics(model: nn.Module, inputs: tuple[Tensor, ...]) -> nn.Module:
-    """Gives batch norms the statistics of random inputs, and a head of zeros random weights, so that the results of
-    random weights have a range."""
+    """Gives batch norms the statistics of random inputs, and random weights to a head whose weights are zeros. Without
+    this, the outputs of a model with random weights hardly vary."""
     norms = [each for each in model.modules() if isinstance(each, nn.modules.batchnorm._BatchNorm)]
     for norm in norms:
         norm.momentum = None

@@ -151,7 +151,8 @@ def slices_quantized(builder: GraphBuilder, inputs: list[Any]) -> Any:
 
 
 def quantized_twice(*scales: float) -> Call:
-    """Builds a tensor whose users each quantise a view with their scale, and a tensor with their results."""
+    """Builds a call for each scale that quantises a view of the input with this scale, and a concatenation of the
+    results."""
 
     def build(builder: GraphBuilder, inputs: list[Any]) -> Any:
         parts = []

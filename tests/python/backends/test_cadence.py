@@ -126,7 +126,8 @@ def test_calibration_keeps_the_state() -> None:
 
 
 def test_relu_is_fused_only_if_limits_are_its() -> None:
-    """A zero point above the least integer keeps negative numbers, which ReLU must remove."""
+    """A ReLU is fused only if the zero point is the smallest integer. Otherwise the range contains negative numbers,
+    which ReLU must remove."""
 
     class Shared(nn.Module):
         def __init__(self) -> None:

@@ -134,7 +134,7 @@ def test_trained_models_are_fused(bias: bool) -> None:
 
 
 class _Divided(nn.Module):
-    """A convolution of quantised numbers that is divided in front of its batch norm, as training leaves it."""
+    """A quantised convolution whose result is divided before the batch norm, as fake-quantised training leaves it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -48,12 +48,12 @@ def _export(module: str, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", _MODELS)
 def test_models(name: str, tmp_path: Path) -> None:
-    """CAD-06: the models that need no other package."""
+    """CAD-06: exports the models that need no other package; each program calls the expected operators."""
     assert _MODELS[name] | {"quantize_per_tensor", "dequantize_per_tensor"} <= _export(f"models.{name}", tmp_path)
 
 
 _DEEP = {"resnet50", "vision_transformer"}
-"""Models with so many integers that float32 rounds some to the other side of a tie, which later layers amplify."""
+"""Models in which float32 rounds some activations to another integer than float64. Later layers amplify this."""
 
 
 def _check_steps(name: str, found: Mapping[str, float]) -> None:
@@ -67,7 +67,7 @@ def _check_steps(name: str, found: Mapping[str, float]) -> None:
 
 @pytest.mark.parametrize("name", _MODELS)
 def test_models_run(name: str) -> None:
-    """CAD-06: in float32 and quantised, on the portable kernels."""
+    """CAD-06: the models run on the portable kernels, in float32 and quantised."""
     _check_steps(name, steps(name))
 
 

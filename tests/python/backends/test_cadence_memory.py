@@ -36,7 +36,7 @@ def _planned(config: MemoryConfig, mem_algo: int, **options: Any) -> torch.fx.Gr
 
 @pytest.mark.parametrize("mem_algo", [0, 1])
 def test_plans_use_the_fastest_memory_first(mem_algo: int) -> None:
-    """A small fast memory takes what fits; the rest is in the second one."""
+    """The fast memory holds the tensors that fit; the others are in the second memory."""
     config = MemoryConfig([2048, 1 << 20], memory_alignments=[4, 16])
     program = _planned(config, mem_algo)
     what = (program.graph_module, program.graph_signature, True, True)
@@ -58,7 +58,7 @@ def test_a_memory_that_is_too_small_is_named() -> None:
 
 
 def test_constraints_choose_memories() -> None:
-    """A tensor that is pinned to a memory is there; a tensor that is blocked from a memory is elsewhere."""
+    """Constraints can pin a tensor to a memory, or exclude a memory for it."""
 
     class Pin:
         def __init__(self, constraints: Any) -> None:
@@ -77,7 +77,7 @@ def test_constraints_choose_memories() -> None:
 
 
 class Copies(nn.Module):
-    """Concatenations of concatenations, slices of them, in-place operators and a result that lies in another one."""
+    """Nested concatenations, slices of them, in-place operators, and a result that is a part of another result."""
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         joined = torch.cat((x * 2, y + 1), 0)
@@ -125,7 +125,8 @@ def test_operands_of_a_concatenation_lie_in_sequence() -> None:
 
 
 def test_copies_that_are_kept() -> None:
-    """Concatenations along an inner dimension, of one tensor twice, of parameters' memory, and at an odd address."""
+    """Concatenations that must copy: along an inner dimension, of one tensor twice, of inputs in the caller's memory,
+    and at an unaligned address."""
     for operands, size, dim, options in (
         ((torch.ones(2, 6), torch.ones(2, 6)), [2, 12], 1, {}),
         ((torch.ones(2, 6),), [4, 6], 0, {}),

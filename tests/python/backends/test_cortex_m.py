@@ -23,9 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*")
 
 EDGES = {"quantize_per_tensor", "dequantize_per_tensor"}
 OTHERS = {"executorch_prim::et_view", "dim_order_ops::_clone_dim_order"}
-"""Flattening an image in the format channels_last moves its elements."""
+"""Operators of other libraries that a program may call: flattening a channels_last image copies its elements."""
 FLOATS = {"add", "sub", "rsub", "mul", "sigmoid", "tanh", "linear", "addmm", "mm", "full"}
-"""Operators of floats that compute."""
+"""Operators that would compute in floats."""
 
 
 def _operators(manager: EdgeProgramManager) -> Counter[str]:

@@ -60,8 +60,8 @@ def test_a_number_without_dimensions() -> None:
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("bits", [8, 20, 31])
 def test_sums_are_rounded_twice(factor: float, bits: int) -> None:
-    """Rounds like gemmlowp: the doubled product's upper half to nearest with ties up, then a shift that rounds to
-    nearest with ties away from zero, with a clamp to int32 in between."""
+    """Rounds like gemmlowp. It takes the upper half of the doubled product, rounded to nearest with ties up, clamps it
+    to int32, and shifts it with rounding to nearest and ties away from zero."""
     numbers = random.Random(bits)
     sums = [numbers.randint(-(1 << bits), (1 << bits) - 1) for _ in range(200)] + [0, 1, -1, (1 << bits) - 1]
     multiplier, shift = fixed_point(factor)

@@ -17,8 +17,8 @@ from sdk.exir.backend.partitioner import DelegationSpec
 
 
 class Named(Support):
-    """Supports the calls of some operators. Calls of `pairs` need all their users, those of `inner` must not be read
-    outside their partition, and those of `free` do not justify a delegate by themselves."""
+    """Supports the calls of some operators. A call of `pairs` is taken only with all its users; a call of `inner` only
+    if nothing outside its partition reads it. Calls of `free` alone do not justify a delegate."""
 
     title = "Demo"
 

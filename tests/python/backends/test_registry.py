@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_declarations_are_found_by_folder(declare: Declare) -> None:
-    """A folder, and a folder of a family; this repository's own stay."""
+    """Declarations are found in a folder and in a folder of a family, in addition to those of this repository."""
     declare("demo", more="memory_padding=8,")
     file = declare("chip", folder="acme/chip")
     found = registry.backends()
@@ -114,7 +114,7 @@ def test_a_folder_lacks_the_hyphens_of_its_backend(declare: Declare) -> None:
 
 
 def test_names_and_ids_are_unique(declare: Declare) -> None:
-    """The name is the folder's; the second backend of a name or an id is the one that cannot be used."""
+    """The name must be that of the folder. If two backends have the same name or id, the second one is unusable."""
     first = declare("alpha", id="Same")
     declare("beta", id="Same")
     declare("other", folder="gamma")

@@ -249,7 +249,7 @@ class TestPermutationsAroundArithmetic:
         "model",
         [
             lambda x: x.mT.reshape(3, 2, 10).sin().permute(0, 2, 1),  # the view moves more than a size of 1
-            lambda x: x.mT.mean(1).unsqueeze(1).mT,  # without the dimension, the others have other numbers
+            lambda x: x.mT.mean(1).unsqueeze(1).mT,  # mean(1) removes a dimension, which renumbers the following ones
             lambda x: x.unsqueeze(1).permute(1, 3, 0, 2).view(5, 3, 4)[0:2].sin().permute(1, 0, 2),
         ],
     )
@@ -259,11 +259,11 @@ class TestPermutationsAroundArithmetic:
     @pytest.mark.parametrize(
         "model",
         [
-            lambda x, y: x.permute(1, 2, 0).relu(),  # the consumer reads it permuted
+            lambda x, y: x.permute(1, 2, 0).relu(),  # no inverse permutation follows
             lambda x, y: x.permute(1, 2, 0).relu().permute(1, 2, 0),  # that is another permutation
             lambda x, y: (x.permute(1, 2, 0) + y).permute(2, 0, 1),  # the other operand is not permuted
             lambda x, y: (x.permute(1, 2, 0) + y[0, 0]).permute(2, 0, 1),  # nor one that is broadcast
-            lambda x, y: x.permute(1, 2, 0).cumsum(0).permute(2, 0, 1),  # elements depend on others
+            lambda x, y: x.permute(1, 2, 0).cumsum(0).permute(2, 0, 1),  # cumsum is not elementwise
             lambda x, y: (x.permute(1, 2, 0).relu(), x.permute(1, 2, 0).relu().permute(2, 0, 1))[0],
         ],
     )

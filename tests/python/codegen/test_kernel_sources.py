@@ -52,7 +52,7 @@ def test_there_are_these_libraries(archives: dict[Path, Path]) -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_index_says_what_is_compiled(library: str, archives: dict[Path, Path]) -> None:
-    """`python -m codegen.kernel_sources build/package` writes it."""
+    """The checked-in index equals the one that `python -m codegen.kernel_sources build/package` writes."""
     folder = KERNELS / library / "cpu"
     assert (folder / "sources.yaml").read_text() == index_text(folder, compiled_sources(archives)[folder])
 
@@ -73,7 +73,8 @@ def test_the_page_of_kernels_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_build_of_one_operator_defines_all_that_it_calls(library: str, objects: dict[Path, ObjectSymbols]) -> None:
-    """SB-05: each operator of each library is built alone. The linker would follow symbols like this test."""
+    """SB-05: for each operator of each library, the index has all files that its kernel needs. This test follows
+    symbols as the linker would."""
     definitions = {symbol: path for path, symbols in objects.items() for symbol in symbols.defined}
     kernels = {kernel_of(symbol): path for symbol, path in definitions.items() if kernel_of(symbol)}
     functions = {entry.unqualified for entry in load_functions(KERNELS / library / "functions.yaml")}

@@ -133,7 +133,8 @@ def test_one_program_twice_is_the_same(sdk: Call, files: Files) -> None:
 
 
 def test_a_batch_that_is_too_short_is_refused(sdk: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock has large steps: the test sets them in the figures, as the process that measures has its own clock."""
+    """Figures of a clock with large steps are refused. The test writes the step into the figures, because the measuring
+    process reads its own clock."""
     from sdk.bench import _measure
 
     started = _measure.Series.started
@@ -146,7 +147,7 @@ def test_a_batch_that_is_too_short_is_refused(sdk: Call, files: Files, monkeypat
 
 
 def test_memory_of_a_program(sdk: Call, tmp_path: Path) -> None:
-    """Planned memory of 32 MB that a call writes is in the figure."""
+    """The figure includes 32 MB of planned memory, to which a call writes."""
 
     class Large(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -107,7 +107,8 @@ def test_dynamic_programs_run_at_any_size(sdk: Call, tmp_path: Path) -> None:
 
 
 def test_what_a_runner_cannot_take_is_said() -> None:
-    """A number instead of None, and another dim order; a smaller shape is not an error."""
+    """A runner cannot take a number where the program has None, or a tensor in another dim order. It can take a smaller
+    shape."""
 
     def reason(slot: Slot, value: object) -> str:
         case = _cases.Case("forward", 0, [SimpleNamespace(val=value)], [])
@@ -153,7 +154,7 @@ def test_a_runner_that_fails_or_hangs(sdk: Call, files: Files, tmp_path: Path) -
 
 
 def test_a_runner_of_another_machine_runs_in_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runner is the head of an ELF file for aarch64, and a program replaces the emulator."""
+    """The runner of this test is the header of an ELF file for aarch64, and a script takes the place of QEMU."""
     other = tmp_path / "runner"
     other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00" + bytes(40))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -238,7 +239,8 @@ OUTPUTS = {  # found, expected, and the largest difference as a share of the lim
 
 @pytest.mark.parametrize("names", list(itertools.permutations(OUTPUTS, 2)), ids=" before ".join)
 def test_the_numbers_are_all_of_one_output(names: tuple[str, str]) -> None:
-    """For any dtypes, limits and order of outputs, all numbers belong to the output with the largest share."""
+    """For any dtypes, limits and order of outputs, all reported figures are of one output: the one whose difference is
+    the largest relative to its limit."""
     have, want, shares = zip(*(OUTPUTS[name] for name in names), strict=True)
     found = _results.compare("forward", 0, have, want, None)
     worst = max(range(2), key=shares.__getitem__)

@@ -44,7 +44,7 @@ def test_the_class_is_named_after_the_file_and_lies_beside_it(sdk: Call, tmp_pat
     [("swift", "[3...8, 3...3]"), ("kotlin", "3L..8L, 3L..3L"), ("cpp", "{{3, 8}, {3, 3}}")],
 )
 def test_the_class_checks_the_sizes_that_the_program_has(sdk: Call, tmp_path: Path, language: str, sizes: str) -> None:
-    """Rows from 3 to 8 of 3 columns: the program says that columns are not dynamic."""
+    """From 3 to 8 rows of 3 columns: the program says that the number of columns is not dynamic."""
     output = tmp_path / "source"
     program = ROOT / "tests/data/dynamic_sizes/model.pte"
     assert sdk("wrap", program, "--language", language, "--name", "Net", "--output", output).status == 0

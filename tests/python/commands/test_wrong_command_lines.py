@@ -83,7 +83,7 @@ def test_the_message_of_a_wrong_command_line(sdk: Call, folder: Path, line: str,
     found = sdk(*line.split())
     assert message in found.err and "Traceback" not in found.err
     assert found.status == status
-    if line.split()[0] != "export":  # which also prints how far it came
+    if line.split()[0] != "export":  # this command also prints its progress
         said = [text for text in found.err.splitlines() if text.startswith(("sdk ", "error: "))]
         assert len(said) == 1, found.err
 

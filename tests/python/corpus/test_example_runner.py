@@ -74,7 +74,7 @@ def test_from_a_model_to_verified_outputs() -> None:
 
 @pytest.mark.slow
 def test_the_script_builds_exports_and_verifies_mobilenet(tmp_path: Path) -> None:
-    """BIO-05: with nothing given, it builds the runner and verifies MobileNetV2."""
+    """BIO-05: without arguments, the script builds the runner and verifies MobileNetV2."""
     settings = {"CMAKE_OUT": str(tmp_path / "out"), "PYTHON": sys.executable}
     script = ROOT / "examples" / "devtools" / "test_example_runner.sh"
     done = subprocess.run([str(script)], capture_output=True, text=True, check=False, env={**os.environ, **settings})

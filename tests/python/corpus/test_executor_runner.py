@@ -40,12 +40,12 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def runs_with_raw_files(name: str) -> bool:
-    """The runner reads tensors, and calls a method once: other inputs are for Python."""
+    """The runner reads only tensors from files; programs with other inputs are tested from Python."""
     return all(isinstance(value, np.ndarray) for value in calls(name)[0].inputs)
 
 
 DYNAMIC = ("dyn_batch", "dyn_batch_xnn")
-"""Programs that are called with several sizes, which follow the names of the files."""
+"""Programs that are called with several sizes; the files of each call have its sizes after their names."""
 CALLS = [
     (name, index)
     for name in program_names()
@@ -134,7 +134,7 @@ def test_files_in_and_out(tmp_path: Path) -> None:
 
 
 def test_each_run_gets_the_inputs(tmp_path: Path) -> None:
-    """RTC-06: an input in planned memory, whose place a later tensor takes, is there again for the next run."""
+    """RTC-06: an input in planned memory, which a later tensor overwrites, is set again before the next run."""
 
     class Chain(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -172,7 +172,7 @@ def test_etdump(tmp_path: Path, how: str) -> None:
 
 
 def test_bundled_program(tmp_path: Path) -> None:
-    """BUN-15, BIO-06: with the lines of the documented runner; wrong outputs are an error."""
+    """BUN-15, BIO-06: the runner prints the documented lines; wrong outputs are an error."""
     file = CORPUS / "bundled" / "model.bpte"
     done = run("--model_path", file, "--bundled_program", "--noprint_output")
     assert done.returncode == 0, done.stderr
@@ -187,7 +187,7 @@ def test_bundled_program(tmp_path: Path) -> None:
     ):
         position = done.stderr.index(line, position)
     content = bytearray(file.read_bytes())
-    content[content.find((CORPUS / "bundled" / "call0_out0.bin").read_bytes()) + 3] ^= 0x80  # a sign
+    content[content.find((CORPUS / "bundled" / "call0_out0.bin").read_bytes()) + 3] ^= 0x80  # the sign of a number
     (tmp_path / "wrong.bpte").write_bytes(content)
     done = run("--model_path", tmp_path / "wrong.bpte", "--bundled_program")
     assert done.returncode == 1

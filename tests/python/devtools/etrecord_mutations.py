@@ -58,7 +58,7 @@ def whole() -> dict[str, bytes]:
     exported = export(_Model().eval(), inputs, dynamic_shapes=({0: Dim("rows", min=2, max=8)}, {"key": None}))
     manager = to_edge_transform_and_lower(exported, partitioner=[AddMulPartitionerDemo()], generate_etrecord=True)
     record = manager.to_executorch().get_etrecord()
-    record.exported_program = None  # one more program, and none of another kind
+    record.exported_program = None  # this kind of program is missing; the next lines add one of another kind
     record.export_graph_id = 1
     record.edge_dialect_program = {"forward": manager.exported_program()}
     record.update_representative_inputs([torch.ones(3, 2), torch.ones(2)])
@@ -109,7 +109,7 @@ def _changed_directory(rng: random.Random, data: bytes) -> bytes:
     """A ZIP file whose directory claims other sizes than its members have."""
     found = bytearray(data)
     places = [i for i in range(len(data) - 46) if data[i : i + 4] == b"PK\x01\x02"]
-    field = rng.choice((10, 16, 20, 24, 42))  # the method, the checksum, both sizes and the offset
+    field = rng.choice((10, 16, 20, 24, 42))  # method, checksum, both sizes, offset of the data
     at = rng.choice(places) + field
     found[at : at + 4] = struct.pack("<I", rng.choice((0, 1, 8, 1 << 20, 1 << 30, (1 << 32) - 1)))
     return bytes(found)
@@ -129,7 +129,7 @@ def _changed_json(rng: random.Random, content: bytes) -> bytes:
             if places := _places(value)[1:]:
                 _change_place(rng, value, rng.choice(places))
         return json.dumps(value).encode()
-    except (ValueError, RecursionError):  # after an earlier change
+    except (ValueError, RecursionError):  # an earlier change made the JSON unreadable
         return _changed_bytes(rng, content)
 
 
@@ -169,7 +169,7 @@ def _changed_archive(rng: random.Random, content: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             members = {name: file.read(name) for name in file.namelist()}
         steps = list(pickletools.genops(next(c for n, c in members.items() if n.endswith("data.pkl"))))
-    except Exception:  # of an earlier change
+    except Exception:  # an earlier change made the file unreadable
         return _changed_bytes(rng, content)
     name = rng.choice(list(members)) if rng.random() < 0.2 else next(n for n in members if n.endswith("data.pkl"))
     if not name.endswith("data.pkl"):

@@ -57,7 +57,8 @@ def test_changed_records_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def _zeros(size: int) -> bytes:
-    """Deflated zeros: 1 MiB of them, repeated, because compressing all of them takes seconds."""
+    """Returns `size` zeros in deflated form. Only 1 MiB is compressed and then repeated, because compressing all would
+    take seconds."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     part = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     return part * (size >> 20) + packer.flush()

@@ -41,7 +41,7 @@ def plan_of(dynamic_shapes: Any, x: tuple[int, ...] = (4, 8), y: tuple[int, ...]
         pytest.param(({0: Dim("n", min=3, max=9)}, None), (4, 8), [0, 0, 3, 1, 0, 0], id="minimum"),
         pytest.param(({0: Dim("n", min=2, max=9)}, None), (4, 8), [0, 0, 2, 1, 0, 0], id="minimum-of-2"),
         pytest.param(({0: M}, {0: 2 * M - 1}), (7, 8), [0, 0, 2, 1, 0, 0, 1, 0, 3, 2, -1, 0], id="derived-from-2"),
-        # torch records 2 whatever these say.
+        # torch records a minimum of 2 for these, whatever `min` says.
         pytest.param(({0: Dim.DYNAMIC(min=2, max=9)}, None), (4, 8), [0, 0, 0, 1, 0, 0], id="dynamic-from-2"),
         pytest.param(({0: Dim.DYNAMIC(min=1, max=9)}, None), (4, 8), [0, 0, 0, 1, 0, 0], id="dynamic"),
         pytest.param(({0: Dim.AUTO(min=4, max=9)}, None), (4, 8), [0, 0, 4, 1, 0, 0], id="auto"),
@@ -58,7 +58,7 @@ def test_the_largest_sizes_are_those_of_the_tensors() -> None:
 
 
 def test_sizes_below_the_declared_ones_are_refused() -> None:
-    """torch.export's own program runs 0 and 1 although `Dim` says 2."""
+    """The runtime refuses sizes below the minimum of `Dim`. torch.export's own program would accept 0 and 1."""
     exported = torch.export.export(Sum(), (torch.ones(4, 8), torch.ones(7, 8)), dynamic_shapes=({0: M}, {0: 2 * M - 1}))
     method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
     assert method is not None

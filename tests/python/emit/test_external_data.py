@@ -160,7 +160,7 @@ def test_several_files_are_loaded(tmp_path: Path, kind: str) -> None:
 
 
 def test_modules_take_several_files(tmp_path: Path) -> None:
-    """MOD-03, with the functions that Runtime is made of."""
+    """MOD-03, with the functions of portable_lib that Runtime calls."""
     net = Net()
     manager = lower(net, external_constants=lambda node: node.name[:8])
     paths = [str(path) for path in save(manager, tmp_path)]
@@ -204,7 +204,7 @@ def test_programs_share_a_file(tmp_path: Path) -> None:
 
 
 def test_weights_can_be_replaced(tmp_path: Path) -> None:
-    """The program stays, the weights change."""
+    """A program runs with other weights when its `.ptd` file is replaced."""
     net, other = Net(), Net()
     with torch.no_grad():
         other.second.bias.add_(1.0)

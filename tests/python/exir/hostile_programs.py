@@ -25,7 +25,7 @@ Change = Callable[[Program], None]
 
 
 class Model(torch.nn.Module):
-    """A weight, a dynamic size, a branch, a dict of inputs, a keyword and a constant text."""
+    """A model with a weight, a dynamic size, a branch, a dict of inputs, a keyword argument and a constant string."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -107,7 +107,7 @@ def test_a_tag_that_means_nothing():
 
 
 class TagsOf(Partitioner):
-    """Tags the nodes of one kind in the graph, or in its branches."""
+    """A partitioner that tags nodes of one kind, in the graph or in its branches."""
 
     def __init__(self, op, in_branches=False):
         self.op, self.in_branches = op, in_branches
@@ -157,7 +157,8 @@ def test_tags_of_weights_are_not_errors():
 
 
 def test_errors_of_partitioners_have_the_originals_types():
-    """DEL-13: RuntimeError for a constant of two owners, AssertionError for a changed graph."""
+    """DEL-13: a constant that two partitions own is a RuntimeError; a partitioner that changes the graph is an
+    AssertionError."""
 
     class Splits(Partitioner):
         def partition(self, exported_program):
@@ -228,7 +229,7 @@ def test_partitioners_of_each_method():
 
 
 def test_reasons_of_refusals():
-    """A partitioner says in words why it leaves a node."""
+    """A partitioner gives its reason for leaving a node as text."""
     edge = to_edge(export(Function(lambda x, y: torch.sin(x + y)), (X, X.clone()))).to_backend(AddMulPartitionerDemo())
     node = next(n for n in edge.exported_program().graph.nodes if n.target is ops.sin.default)
     assert get_refusals(node) == {

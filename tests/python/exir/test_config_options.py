@@ -86,7 +86,7 @@ def test_check_ir_validity():
 
 
 def test_skip_dim_order():
-    """EDGE-06: operators with a memory format keep it."""
+    """EDGE-06: with the option, operators that have a memory format stay as they are."""
     program = export(Function(lambda x: x.to(torch.float64).clone()), (X,))
     assert torch.ops.dim_order_ops._to_dim_order_copy.default in targets(to_edge(program).exported_program())
     plain = to_edge(program, compile_config=EdgeCompileConfig(_skip_dim_order=True)).exported_program()
@@ -125,7 +125,7 @@ def test_passes():
 
 
 def test_memory_planning_pass():
-    """ETPM-02: one for all methods, or one per method."""
+    """ETPM-02: the option is one pass for all methods, or one for each method."""
 
     def is_planned(manager):
         plan = manager.executorch_program.execution_plan[0]
@@ -280,7 +280,7 @@ def test_emit_mutable_buffer_names():
 
 
 def test_do_quant_fusion_and_const_prop():
-    """PAS-15: operators that depend on constants only are folded, too."""
+    """PAS-15: operators that depend on constants only are also folded."""
 
     class Folded(torch.nn.Module):
         def __init__(self) -> None:
@@ -302,7 +302,7 @@ PUT = (torch.zeros(4), torch.tensor([1, 3]), torch.tensor([5.0, 6.0]))
 
 
 def test_run_reinplace_pass():
-    """A value that dies is overwritten; the caller's input never."""
+    """A value that nothing reads later is overwritten in place; the caller's input never is."""
     manager = lower(index_put, *PUT, run_reinplace_pass=True)
     assert "aten::index_put_." in kernels(manager)
     assert "aten::index_put.out" in kernels(lower(index_put, *PUT))
@@ -345,7 +345,7 @@ def test_reinplace_keeps_what_is_read_later():
 
 
 def test_reinplace_forms():
-    """Operators without a fitting in-place form are named."""
+    """The error names the operator that has no suitable in-place form."""
     program = to_edge(export(Function(index_put), PUT)).exported_program()
     with pytest.raises(ValueError, match=r"aten\.mm\.default has no in-place form"):
         reinplace_pass(program, [edge.mm.default])

@@ -38,7 +38,7 @@ class Sin(torch.nn.Module):
 
 
 class Foo(torch.nn.Module):
-    """mm and add, sub outside of the delegates, mm and add."""
+    """A model of two delegates, each with mm and add, and of a sub between them that runs on a kernel."""
 
     def forward(self, a, x, b):
         z = torch.mm(a, x) + b
@@ -66,7 +66,7 @@ def test_a_whole_module():
 
 
 def test_a_lowered_module_in_another_one():
-    """DEL-01, DEL-09, LOW-05: used twice, between operators that run in the executor."""
+    """DEL-01, DEL-09, LOW-05: a lowered module is used twice, between operators that run on kernels."""
     lowered = to_backend("BackendWithCompilerDemo", to_edge(export(Sin(), (torch.ones(1),))).exported_program(), [])
 
     class CompositeModel(torch.nn.Module):
@@ -255,7 +255,7 @@ def a_program() -> bytes:
 
 
 def load_with(payload: bytes) -> None:
-    """Runs a program whose delegate has this payload, of the length of the right one."""
+    """Runs a program in which this payload replaces the delegate's, which has the same length."""
     run(a_program().replace(PAYLOAD, payload.ljust(len(PAYLOAD), b"#")), [FOO_ARGS])
 
 

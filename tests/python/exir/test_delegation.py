@@ -109,7 +109,7 @@ def test_debug_handle_maps():
 
 
 def test_named_data_is_stored_beside_the_program():
-    """DEL-14: data by key, each content once."""
+    """DEL-14: delegates name their data by keys; equal bytes under several keys are stored once."""
 
     class Model(torch.nn.Module):
         def forward(self, x, y):

@@ -129,7 +129,7 @@ def test_the_table_is_what_pytorch_does(name):
     info = gen.gen_op_yaml(name)
     data = info.to_yaml()
     assert data == edge_dialect_info()[f"aten::{name}"]
-    # Read back, the entry means the combinations it was made of, no more and no less.
+    # Read back, the entry gives exactly the combinations that it was made from.
     packet, _, overload = name.partition(".")
     constraint = getattr(getattr(edge, packet), overload or "default")._schema.dtype_constraint
     dtypes = {v: k for k, v in gen.NAMES.items()}
@@ -195,7 +195,7 @@ def test_dtypes_that_only_kernels_have(dtype):
 
 
 def test_a_pass_that_breaks_dtypes():
-    """DIA-04, IR-14: checked again after user passes."""
+    """DIA-04, IR-14: dtypes are checked again after the passes of a user."""
 
     class AddToBitwiseAnd(ExportPass):
         def call_operator(self, op, args, kwargs, meta):
@@ -371,7 +371,7 @@ def test_nested_inputs_and_outputs():
 
 
 def test_three_dialects_of_one_model():
-    """IR-01, DIA-05, DIA-13: each stage can be held and printed."""
+    """IR-01, DIA-05, DIA-13: the program of each stage is an object that can be kept and printed."""
     library = torch.library.Library("sdk_test_stages", "DEF")
     library.define("fast_relu(Tensor x) -> Tensor")
     library.define("fast_relu.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")

@@ -55,7 +55,7 @@ def test_the_graph_comes_back(emitted: ExportedProgram) -> None:
 
 
 def test_it_runs_in_eager_mode() -> None:
-    """An emitted program, also one read from a file, is a module. Weights of linear layers have another order in it."""
+    """An emitted program, also one that was read from a file, can be called as a module in eager mode."""
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
     inputs = (torch.randn(5, 4),)
     edge = to_edge(export(model, inputs))

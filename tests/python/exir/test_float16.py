@@ -95,7 +95,7 @@ class Decoder(nn.Module):
 
 
 class Large(nn.Module):
-    """A layer whose weights exceed float16, and one that brings the results back."""
+    """A layer whose weights exceed float16, and a layer that brings the results back into its range."""
 
     def __init__(self) -> None:
         super().__init__()

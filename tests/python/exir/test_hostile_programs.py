@@ -70,8 +70,8 @@ def test_what_is_changed_here_is_a_whole_program(artifact: SerializedArtifact) -
 
 
 def test_sizes_ranges_and_nothing_as_the_original_writes_them(artifact: SerializedArtifact) -> None:
-    """ExecuTorch 1.4 writes `2*s0` for srepr's `Mul(Integer(2), Symbol('s0', ...))`, Infinity for no bound, and [] for
-    None."""
+    """ExecuTorch 1.4 writes `2*s0` instead of `Mul(Integer(2), Symbol('s0', ...))`, which srepr gives, Infinity for a
+    missing bound, and [] for None."""
 
     def change(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensors that are known when a program is compiled: those that operators compute from numbers, and expanded ones."""
+"""Tensors whose values are known when a program is compiled: results of operators without tensor arguments, and
+expanded constants."""
 
 from __future__ import annotations
 

@@ -100,5 +100,5 @@ def test_work_is_linear() -> None:
         assert len(partitions) == count
         return found
 
-    # Ten times the nodes; a loop over pairs of partitions runs a hundred times as many, and PyTorch takes hours.
+    # For ten times the nodes, a loop over pairs of partitions runs a hundred times the lines; PyTorch takes hours.
     assert lines(chain(2000), 2000) < 12 * lines(chain(200), 200)

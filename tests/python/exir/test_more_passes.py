@@ -27,7 +27,7 @@ from zoo.function import Function
 
 
 def test_weights_become_contiguous():
-    """Weights in another layout keep their values."""
+    """Weights with another dim order become contiguous and keep their values."""
     model = torch.nn.Conv2d(3, 4, 3).eval()
     model.weight = torch.nn.Parameter(torch.randn(3, 3, 4, 3).permute(2, 0, 1, 3))
     args = (torch.randn(1, 3, 8, 8),)
@@ -120,7 +120,8 @@ def test_quantised_inputs_and_outputs():
 
 
 def test_quantised_inputs_of_other_parameters():
-    """Inputs quantised with other parameters are requantised; names of a method's constants start with its name."""
+    """If the caller quantises with other parameters than the model, the program requantises the inputs. The names of
+    the constants start with the name of the method."""
     manager = quantised()
     given = {0: {"scale": 0.5, "zp": 1, "dtype": torch.int8}}
     manager = manager.transform([QuantizeInputs(manager, given, method_name="forward")])

@@ -24,7 +24,7 @@ def artifact() -> SerializedArtifact:
 
 
 LINE = "\N{FULLWIDTH LOW LINE}"
-"""Python reads it as an underscore within a name."""
+"""A character that Python reads as an underscore within a name."""
 
 
 def _with_graph(program: dict[str, Any], name: str) -> None:
@@ -34,7 +34,7 @@ def _with_graph(program: dict[str, Any], name: str) -> None:
 
 @pytest.mark.parametrize("name", [f"__reduce_{LINE}", "\u017felf", "self", "to_folder", "recompile", "graph"])
 def test_a_graph_that_is_a_method_of_its_module(artifact: SerializedArtifact, name: str) -> None:
-    """The value would be `self.to_folder`, which another operator may call."""
+    """The source would use an attribute of the module, such as the method `self.to_folder`, as a branch's graph."""
     with pytest.raises(ExportError, match=r"is not the name of"):
         deserialize(changed(artifact, lambda p: _with_graph(p, name)))
 
@@ -55,7 +55,7 @@ def test_weights_of_modules_that_have_the_name_of_a_method() -> None:
 
 @pytest.mark.parametrize("name", ["self", "\u017felf"])
 def test_a_value_that_hides_the_module(artifact: SerializedArtifact, name: str) -> None:
-    """`self.numpy` would be a method of a tensor."""
+    """If a tensor had the name `self`, the source `self.numpy` would refer to a method of the tensor."""
     with pytest.raises(ExportError, match=r"is not the name of a value"):
         deserialize(changed(artifact, lambda p: renamed(p, "x", name)))
 

@@ -236,7 +236,7 @@ class TestConfigPartitioner:
 
 
 def test_a_backend_that_partitions_the_branches_of_what_it_compiles() -> None:
-    """The branches that its partition calls do not have the tags of the outer partitioner."""
+    """A partition may call branches of control flow. Their nodes do not get the tags of the outer partitioner."""
     name = BackendWithCompilerDemo.__name__
 
     class Inner(Partitioner):

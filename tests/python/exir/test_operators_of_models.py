@@ -28,7 +28,7 @@ def _padded(mode, dims):
     return lambda x: F.pad(x, [1, 2] * dims, mode=mode)
 
 
-# None: the range of the values.
+# None stands for the range of the values.
 RANGES = (None, (0.0, 0.0), (2.0, 2.0), (-1.0, 1.0))
 POINTS = {"ones": torch.ones(4, 2), "nothing": torch.zeros(0, 2), "values": X.reshape(6, 2)}
 
@@ -97,7 +97,7 @@ CASES = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_same_numbers_as_eager(name):
-    """DIA-02: lowered by decomposition or as an operator that runtimes have a kernel for."""
+    """DIA-02: each operator is decomposed, or lowered as an operator for which the runtime has a kernel."""
     function, args = CASES[name]
     edge = to_edge(export(Function(function), args))
     want = torch.utils._pytree.tree_leaves(function(*args))
@@ -135,7 +135,7 @@ def test_bernoulli():
 
 
 def test_numbers_among_float64_are_not_rounded():
-    """0.1 in float32 is a different number."""
+    """Python numbers keep their float64 values: 0.1 in float32 is a different number."""
 
     def function(x, y):
         return x * 0.1, 0.1 - x, x / 0.3, x + y * 0.1, torch.where(x > 0, x * 0.7, 0.1)
@@ -157,7 +157,7 @@ def test_structure_of_named_tuples():
 
 
 def test_an_lstm_of_many_steps_is_lowered_in_seconds():
-    """Two layers by fifty steps: everything after torch.export takes seconds, not minutes."""
+    """For two layers and fifty steps, everything after torch.export takes seconds, not minutes."""
     model = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True).eval()
     args = (torch.randn(1, 50, 8),)
     program = export(model, args)

@@ -157,7 +157,7 @@ def test_operators_that_others_become_reach_the_partitioner_whole():
     partitioner = RunsPartitioner([linear], keep=[torch.ops.aten.linear.default])
     lowered = to_edge_transform_and_lower(program, partitioner=[partitioner]).exported_program()
     payloads = [module.processed_bytes for _, module, _ in get_lowered_submodules(lowered.graph_module)]
-    assert sum(payload.count(b"aten_linear_default") for payload in payloads) == 3  # of all inputs, and of two states
+    assert sum(payload.count(b"aten_linear_default") for payload in payloads) == 3  # one for all inputs, two for states
     assert exir_ops.edge.aten.addmm.default not in [node.target for node in lowered.graph.nodes]
 
 

@@ -69,7 +69,7 @@ def test_import_paths():
 
 
 def test_a_partitioner_without_its_constructor():
-    """PTN-11: like on the page of the documents, __init__ does not call that of the base class."""
+    """PTN-11: as in the example of the documentation, __init__ does not call that of the base class."""
 
     class Bare(Partitioner):
         def __init__(self):

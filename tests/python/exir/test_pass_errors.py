@@ -106,7 +106,7 @@ def test_a_call_that_an_operator_refuses(manager):
 
 @pytest.mark.parametrize("where", ["transform", "configuration", "manager", "program manager"])
 def test_a_pass_over_nodes_that_fails(manager, where):
-    """The node is the one that the pass was looking at, wherever the pass runs."""
+    """Wherever the pass runs, the error names the node that the pass was looking at."""
     program = manager.exported_program()
     run = {
         "transform": lambda: manager.transform([NoAdds()]),

@@ -125,7 +125,7 @@ def test_a_pass_that_fails_leaves_the_program(model: Model) -> None:
 
 
 class Remember:
-    """Writes x + weight to a new buffer, whose placeholder is in the graph of the program that the pass holds."""
+    """A pass that adds a buffer to its program and writes x + weight to it."""
 
     def __init__(self, program: ExportedProgram) -> None:
         self.program = program

@@ -35,7 +35,8 @@ VIEWS = {
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_preserved_views_are_refused(name):
-    """EDGE-06: views become copies, so that to_edge preserves none; an unused one and an exception are no errors."""
+    """EDGE-06: to_edge refuses to preserve a view, because it becomes a copy. It accepts a view that the program does
+    not call, and one in `_core_aten_ops_exception_list`."""
     function, op = VIEWS[name]
     program, config = export(Function(function), (X.clone(),)), EdgeCompileConfig(preserve_ops=[op])
     with pytest.raises(RuntimeError, match=f"Cannot preserve operator {op} because it is a view") as caught:
@@ -61,7 +62,7 @@ COMPOSITES = {
 
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_preserved_composites_are_accepted(name):
-    """EDGE-06: composite operators are decomposed before views are looked for."""
+    """EDGE-06: composite operators are accepted, because they are decomposed before the check for views."""
     function, op = COMPOSITES[name]
     program, config = export(Function(function), (X.clone(),)), EdgeCompileConfig(preserve_ops=[op])
     for lower in (to_edge, to_edge_transform_and_lower):

@@ -72,7 +72,7 @@ def test_the_delegates_tensors_are_copied():
     assert steps(result) == [H2D, H2D, DELEGATE, D2H]
     assert tensors_of_delegates(result) == {(DeviceType.CUDA, 1)}
     assert {device(result, v) for v in [*result.inputs, *result.outputs]} == {(DeviceType.CPU, 0)}
-    # One arena on the host, one on the device, with nothing of the host in it.
+    # One arena on the host, and one on the device, which contains no tensor of the host.
     assert len(result.non_const_buffer_sizes) == 3
     assert result.non_const_buffer_device == [NonConstBufferDevice(2, DeviceType.CUDA, 1)]
     for index, value in enumerate(result.values):
@@ -82,7 +82,7 @@ def test_the_delegates_tensors_are_copied():
 
 
 class PoolForSums(MemoryPlanningPass):
-    """Puts the host's sums into a memory of the host that only custom passes use."""
+    """Puts the host's results of `sub` into a memory that only custom passes use."""
 
     def run(self, graph_module, graph_signature=None):
         for node in graph_module.graph.nodes:
@@ -92,7 +92,7 @@ class PoolForSums(MemoryPlanningPass):
 
 
 def test_memory_ids_of_custom_passes_stay():
-    """MEM-10: memory of a device follows the ids that a custom pass chose; ExecuTorch refuses both together."""
+    """MEM-10: the device's memory gets an id after those that a custom pass chose. ExecuTorch refuses to use both."""
     result = plan(AddSubAdd(), memory_planning_pass=PoolForSums())
     sizes = result.non_const_buffer_sizes
     assert len(sizes) == 5 and sizes[2] == 0 and min(sizes[1], sizes[3], sizes[4]) > 0
@@ -117,7 +117,7 @@ def test_callers_that_have_device_memory():
     result = plan(Add(), propagate_device_config={"forward": PropagateDeviceConfig(True, True)})
     assert steps(result) == [DELEGATE]
     assert {device(result, v) for v in result.outputs} == {(DeviceType.CUDA, 1)}
-    # The host reads a too, so that stays there and is copied.
+    # The host reads a too, so a stays on the host and is copied to the device.
     result = plan(AddSubAdd(), propagate_device_config=PropagateDeviceConfig(True, True))
     assert steps(result) == [H2D, DELEGATE, D2H, "aten::sub", H2D, DELEGATE]
 

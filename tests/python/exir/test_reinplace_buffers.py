@@ -56,8 +56,8 @@ class Cache(torch.nn.Module):
     ],
 )
 def test_a_write_to_a_buffer_is_in_place(how: str, count: int | None) -> None:
-    """In the graph, `index_put_` writes to the buffer and nothing copies. If this would change another value, the copy
-    stays. In each call, the results and the buffer equal eager's."""
+    """`index_put_` writes to the buffer in the graph, without a copy, unless the write would change another value. In
+    each call, the results and the buffer equal eager's."""
     edge = to_edge(export(Cache(how), CALLS[0], strict=True))
     program = edge.to_executorch(ExecutorchBackendConfig(run_reinplace_pass=True))
     targets = [str(node.target) for node in program.exported_program().graph.nodes if node.op == "call_function"]

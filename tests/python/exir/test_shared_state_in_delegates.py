@@ -58,7 +58,8 @@ def lower(methods: dict[str, Method], partitioners: dict[str, Partitioner], shar
 @pytest.mark.parametrize("backend", PARTITIONERS)
 @pytest.mark.parametrize("second", ["mul", "read"])
 def test_state_of_a_delegate_is_not_shared(backend: str, second: str) -> None:
-    """Refused, whether the other method is delegated or not; without sharing, each method has its own state."""
+    """With `share_mutable_buffers`, lowering is refused, whether the other method is delegated or not. Without it, each
+    method has its own state."""
     methods = {name: Method(OPERATIONS[name]) for name in ("add", second)}
     for delegated in (["add"], ["add", second]):
         partitioners = {name: PARTITIONERS[backend]() for name in delegated}
@@ -69,7 +70,7 @@ def test_state_of_a_delegate_is_not_shared(backend: str, second: str) -> None:
 
 @pytest.mark.parametrize("backend", PARTITIONERS)
 def test_state_that_one_method_uses_stays_in_its_delegate(backend: str) -> None:
-    """Another method has the buffer without using it, or has another buffer of the same name."""
+    """Lowering succeeds if the other method does not use the buffer, or has a different buffer of the same name."""
     for other in (Method(OPERATIONS["other"]), Method(OPERATIONS["mul"], size=2)):
         methods = {"add": Method(OPERATIONS["add"]), "other": other}
         assert lower(methods, {name: PARTITIONERS[backend]() for name in methods})

@@ -26,7 +26,7 @@ from sdk.extension.pybindings import portable_lib
     ids=["unbind", "split", "chunk", "split_with_sizes", "tensor_split"],
 )
 def test_a_write_to_one_of_several_views_keeps_dynamic_sizes(view: Callable[[torch.Tensor], torch.Tensor]) -> None:
-    """PyTorch's tracer would fix dynamic sizes at those of the example."""
+    """Sizes stay dynamic, although PyTorch's tracer would fix them at those of the example."""
 
     class Writes(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

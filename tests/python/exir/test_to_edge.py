@@ -65,7 +65,7 @@ def test_lowering_keeps_the_numbers(name):
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_pads_stay_whole(mode, rank):
-    """Decomposed, pads would compute indices anew in each call."""
+    """Pads are not decomposed, because the decomposition computes indices in each call."""
 
     class Pad(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -138,8 +138,8 @@ def test_linear_becomes_permute_and_addmm():
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_pool_to_one_pixel_is_a_mean_in_every_layout(batch: int) -> None:
-    """PyTorch gives the mean of a channels-last image other strides by a view, which must not become an operator; other
-    views by strides do."""
+    """PyTorch computes such a pool as a mean and, for a channels-last image, sets the strides of the result by a view.
+    This view must not become an operator; other views by strides do."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.ReLU()).eval()
     image = torch.randn(batch, 3, 6, 5)
     for layout in (torch.contiguous_format, torch.channels_last):

@@ -102,7 +102,7 @@ def test_buffers_are_written_back_at_the_end():
 
 
 def test_old_values_survive_the_write_back():
-    """A method that returns a buffer's old value, or swaps two buffers, reads them after the first write."""
+    """A method that returns the old value of a buffer, or swaps two buffers, reads a buffer after its first write."""
 
     class Swap(torch.nn.Module):
         def __init__(self) -> None:

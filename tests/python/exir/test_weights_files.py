@@ -46,7 +46,7 @@ def saved(values: Any) -> bytes:
 
 
 def packed(archive: bytes, method: int = zipfile.ZIP_DEFLATED, **changed: bytes) -> bytes:
-    """The archive packed again, with other bytes for `data.pkl` and the like."""
+    """Packs the archive again. `changed` has new contents of members, such as `data_pkl` for `data.pkl`."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(file, "w", method) as new:
         for info in old.infolist():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that a partitioner requests whole, where they appear only while another operator is decomposed."""
+"""Operators that a partitioner wants to keep whole, and that appear only while another operator is decomposed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Observer(Partitioner):
 
 
 LAYERS = {
-    # PyTorch multiplies by the weights of the input once for all steps, and by those of the state in each.
+    # PyTorch calls a linear layer for the inputs of all steps together, and another one for the state in each step.
     "lstm": (lambda: torch.nn.LSTM(5, 3), [(12, 5), *[(12, 3)] * 4]),
     "gru": (lambda: torch.nn.GRU(5, 3), [(9, 5), *[(9, 3)] * 4]),
     "rnn": (lambda: torch.nn.RNN(5, 3), [(3, 5), *[(3, 3)] * 4]),
@@ -60,7 +60,7 @@ def test_linear_layers_of_recurrent_layers(layer: str, check: Callable[[Node], b
 
 
 def test_only_calls_that_the_check_accepts() -> None:
-    """The check sees the call as a node, with its arguments and its result."""
+    """The partitioner's check gets the call as a node, with its arguments and its result."""
 
     def is_of_state(node: Node) -> bool:
         weight = node.args[1]

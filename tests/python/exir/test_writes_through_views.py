@@ -98,8 +98,8 @@ def test_with_dynamic_sizes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["contiguous of a slice", "reshape of a slice", "contiguous of a part"])
 def test_with_several_rows(name: str) -> None:
-    """In eager mode, a part of one row is contiguous and shares memory; torch.export assumes that sizes are larger than
-    one."""
+    """Runs with at least two rows. In eager mode, a part with one row would be contiguous and share memory, which
+    torch.export does not capture, because it assumes that dynamic sizes are larger than one."""
     _check({**COPIES, **ALIASES}[name], Dim("rows", min=3, max=8))
 
 
@@ -112,7 +112,7 @@ def test_writes_to_a_diagonal(wrap: bool) -> None:
 
 
 class WithoutGradients(nn.Module):
-    """torch.export puts a region without gradients into a separate graph."""
+    """A model with a region without gradients, which torch.export puts into a separate graph."""
 
     def __init__(self, inside: bool, shared: bool) -> None:
         super().__init__()

@@ -199,7 +199,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def runner(backend: None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Makes it look as if this machine could run the backend; returns the calls of its runner."""
+    """Replaces the backend's runner, so that this machine seems able to run it; returns the runner's recorded calls."""
     calls: list[Any] = []
 
     class Run:

@@ -45,7 +45,7 @@ def data(models: Path) -> str:
 
 @pytest.mark.parametrize("calibrate", ["data.py:samples", "samples.pt"])
 def test_calibrated_int8(models: Path, data: str, export: Export, calibrate: str) -> None:
-    """QNT-05, QNT-14: the example input is small compared with the calibration's, which gives the ranges."""
+    """QNT-05, QNT-14: ranges come from the calibration data, whose values are larger than the example input's."""
     torch.save([(torch.linspace(-4, 4, 8).reshape(1, 8),)], "samples.pt")
     model, calibrate = f"{models.name}:net", calibrate.replace("data.py", data)
     done = export(model, "--input", "1x8:float32=-1..1", "--quantize", "int8", "--calibrate", calibrate)
@@ -92,7 +92,7 @@ def test_what_does_not_fit_is_said(models: Path, data: str, export: Export, case
 
 
 def test_accuracy_is_in_decibels() -> None:
-    """A tenth of the amplitude is 20 dB below."""
+    """An error of a tenth of the amplitude is a signal-to-noise ratio of 20 dB."""
     measured = accuracy("int8", torch.tensor([1.0, -1.0]), [torch.tensor([1.1, -1.1])])
     assert measured.signal_to_noise == pytest.approx(20, abs=1e-4) and measured.largest == pytest.approx(0.1)
     assert "no difference" in str(accuracy("int8", torch.ones(1), [torch.ones(1)]))

@@ -211,7 +211,7 @@ def test_a_difference_is_found_and_nothing_is_kept(
     assert answer.status == 1
     assert "differs from PyTorch's" in answer.err and "0.5" in answer.err
     assert left_behind(models.parent) == []
-    # The way out that the message names.
+    # The message advises this option.
     assert export(f"{models.name}:net", "--tolerance", "1000").status == 0
 
 

@@ -124,7 +124,7 @@ def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, c
 
 
 def _lying(data: bytes, size: int) -> bytes:
-    """The archive, whose directory and headers of members state another size."""
+    """Returns the archive with another size in its central directory and in the headers of its members."""
     changed = bytearray(data)
     for mark, place in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         at = changed.find(mark)
@@ -279,7 +279,7 @@ def test_capture_avoids_size_one() -> None:
 
 
 def test_a_tensor_that_is_given_twice_is_two_inputs() -> None:
-    """torch.export would merge them to one input."""
+    """torch.export would treat a tensor that is passed twice as one input, so the second one is replaced by a copy."""
     x, y = torch.ones(2), torch.ones(2)
     given = Inputs((x, [x, 3]), {"z": y})
     made = given.distinct()

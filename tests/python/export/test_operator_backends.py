@@ -44,7 +44,7 @@ class Block(nn.Module):
 
 
 class Images(nn.Module):
-    """Images in and out; the input is used twice."""
+    """A model that takes and returns images and uses its input twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ def test_cadence_quantises(export: Callable[..., int], model: str, shape: str) -
 
 
 def test_cortex_m_computes_convolutions_in_integers(export: Callable[..., int]) -> None:
-    """Though the images of the command line are contiguous."""
+    """Convolutions are lowered to cortex_m's operators, although the example images of the command are contiguous."""
     pytest.importorskip("torchao")
     arguments = ("--input", "1x3x9x7:float32", "--backend", "cortex-m", "--quantize", "int8")
     assert export("models.py:Net", *arguments) == 0

@@ -30,7 +30,7 @@ edge = exir_ops.edge.aten
 
 
 class ReceiptBackend(BackendDetails):
-    """Takes anything; says that it rounds."""
+    """Accepts any partition. With the compile spec `half`, it declares a loss."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

@@ -61,7 +61,7 @@ class Added(nn.Module):
 @pytest.mark.parametrize("model", [Net, Parts, Attention, Recurrent, Added])
 @pytest.mark.parametrize("inplace", [False, True])
 def test_the_summary_counts_what_the_program_calls(model: type[nn.Module], inplace: bool) -> None:
-    """The line of operators, and that of operators left to kernels, have the same numbers."""
+    """The line of operators and the line of operators left to kernels have the program's numbers."""
     lowered = to_edge_transform_and_lower(torch.export.export(model().eval(), (X,)), partitioner=[Takes()])
     manager = lowered.to_executorch(ExecutorchBackendConfig(run_reinplace_pass=inplace))
     (method,) = program_facts(manager.executorch_program).methods

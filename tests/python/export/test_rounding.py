@@ -22,7 +22,7 @@ SMALL = {torch.float16: 2e-5}  # numbers of float16 below 6e-5 have fewer bits
 
 
 class Small(torch.nn.Module):
-    """A model with an output of this size that is not a rounding error."""
+    """A model whose output has magnitude `size` and is not a rounding error."""
 
     def __init__(self, size: float) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def test_the_tolerance_is_a_share_of_the_output_at_every_size(size: float) -> No
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_rounding_alone_may_differ(dtype: torch.dtype) -> None:
-    """The sum of probabilities minus 1, in another order of additions: every such difference is rounding."""
+    """If the outputs are only rounding errors, other rounding errors are accepted, and larger differences are not."""
     eps = torch.finfo(dtype).eps
     assert is_right(compared(Sum(), numbers(dtype), lambda answer: answer.roll(1) + eps / 2))
     assert not is_right(compared(Sum(), numbers(dtype), lambda answer: answer + 0.01))
@@ -173,7 +173,7 @@ def test_the_command_refuses_small_outputs_that_are_wrong(
 
 
 class Chain(torch.nn.Module):
-    """Three roundings of parameters: in bfloat16 each is a large share of the output."""
+    """A chain of three multiplications by parameters. In bfloat16, the rounding of each is large beside the output."""
 
     def __init__(self) -> None:
         super().__init__()

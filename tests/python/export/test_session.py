@@ -330,7 +330,7 @@ def test_exp_11_pt2e_quantisation_calibrates_with_every_example() -> None:
 
 @pytest.mark.parametrize("persistent", [True, False])
 def test_exp_11_calibration_leaves_state_as_it_was(persistent: bool) -> None:
-    """EXP-11: the calibration leaves no sums in the program or in the caller's model."""
+    """EXP-11: calibration does not change the buffers of the program or of the caller's model."""
 
     class Sums(nn.Module):
         def __init__(self) -> None:

@@ -236,7 +236,8 @@ def test_state_that_is_no_buffer_is_found_in_the_second_call(file: str, export: 
 
 @pytest.mark.parametrize("model", ["Change", "Kept"])
 def test_state_that_the_example_alone_hides_is_found(file: str, export: Export, model: str) -> None:
-    """The last call has other values: with the same ones, eager mode would give 0, 0 or 2 x, 2 x, as the program."""
+    """The last of the three calls has other inputs. With equal inputs in all calls, the program of a model with hidden
+    state could not be told from eager mode: both would give 0 (Change) or 2 x (Kept) each time."""
     answer = export(f"{file}:{model}", "--input", "2x8:float32")
     assert answer.status == 1 and not list(Path().glob("*.pte"))
     assert "call 3 of 3" in answer.err and "this one has other values" in words(answer.err)
@@ -319,7 +320,7 @@ def test_another_wrong_index_is_found(file: str, export: Export, model: str) -> 
 def test_time_that_the_program_has_as_a_constant_is_shown(
     file: str, export: Export, expression: str, name: str
 ) -> None:
-    """The time hardly changes between the export and the verification."""
+    """A model that reads the clock is accepted with a note, because the time hardly changes until the verification."""
     lines = "\n\nclass Clock(nn.Module):\n    def forward(self, x):\n        return x * (EXPRESSION * 0 + 1)\n"
     imports = "\n\nimport datetime\nimport time\nfrom time import perf_counter_ns\n\nnow = datetime.datetime.now"
     Path(file).write_text(MODELS + imports + lines.replace("EXPRESSION", expression))

@@ -138,7 +138,8 @@ def test_ios03_the_script_says_what_it_does_and_refuses_what_it_does_not_know() 
 
 
 def test_ios04_linking_a_product_is_enough() -> None:
-    """IOS-04: no unsafe flags; each product refers to the symbol of its library that registers what it holds."""
+    """IOS-04: the manifest has no unsafe flags. The source of each product refers to the symbol that registers its
+    kernels."""
     sources = _ROOT / "sdk/ios"
     manifest = (_ROOT / "Package.swift").read_text()
     assert "unsafeFlags" not in manifest and "all_load" not in manifest
@@ -151,8 +152,8 @@ def test_ios04_linking_a_product_is_enough() -> None:
 
 
 def test_ios04_linking_the_product_of_a_backend_is_enough() -> None:
-    """IOS-04: the product's target, which is generated from the backend's manifest, refers to the symbol that the
-    script looks for."""
+    """IOS-04: the source of a backend's product, which is generated from the manifest, refers to the symbol that
+    registers the backend."""
     subprocess.run([_ROOT / "sdk/ios/frameworks/backend_targets.py"], check=True)
     folder = _ROOT / "sdk/ios/Backends"
     assert sorted(path.name for path in folder.iterdir()) == sorted(_BACKENDS) != []
@@ -189,7 +190,7 @@ echo "python $@" >>"$ASKED\"""",
 
 
 def _asked_on_a_mac(folder: Path, *arguments: str) -> list[str]:
-    """The calls of other programs that the script makes in a separate tree; frameworks go to `folder`/out."""
+    """Runs the script in a separate tree, with output in `folder`/out. Returns its calls of other programs."""
     bin_, tree = folder / "bin", folder / "tree"
     for path in (bin_, tree / "scripts", tree / "sdk/ios"):
         path.mkdir(parents=True)

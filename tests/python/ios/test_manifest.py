@@ -56,8 +56,8 @@ def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
 
 @pytest.fixture
 def on_a_mac() -> Iterator[Path]:
-    """A folder with the manifest as Swift reads it on a Mac. It is in this tree, which is all that the Swift of
-    sdk/ios/test sees."""
+    """A folder with the manifest as Swift reads it on a Mac. The folder is within this repository, because the Swift of
+    sdk/ios/test sees nothing else."""
     tree = Path(tempfile.mkdtemp(dir=_CACHE))
     folder = tree / "sdk" / "ios"
     folder.mkdir(parents=True)

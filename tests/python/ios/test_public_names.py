@@ -118,6 +118,6 @@ def test_the_documentation_links_to_public_declarations(module: str) -> None:
     topics = re.findall(r"^- ``([^`]+)``$", page, re.M)
     assert sorted(topics) == sorted(path for path in paths if "/" not in path)
     for source in (IOS / "Sources" / module).glob("*.swift"):
-        # In a comment, a link may begin at the type around it.
+        # In a comment, a link may be relative to the enclosing type.
         for link in re.findall(r"``([^`]+)``", source.read_text()):
             assert any(path == link or path.endswith(f"/{link}") for path in paths), f"{source.name}: {link}"

@@ -15,7 +15,8 @@ from sdk.extension.llm.export.export_llm import export
 
 VOCABULARY = 96
 EOS, IMAGE, AUDIO, BEGIN, END = 95, 94, 93, 92, 91
-"""Tokens that end a sequence, that mark a position of a picture or of sound, and that surround a picture of Gemma 3."""
+"""The ids of the tokens that end a sequence, stand for one position of a picture or of sound, and surround a picture in
+Gemma 3."""
 MEAN, DEVIATION = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
 _TEXT: dict[str, Any] = {
     "model_type": "llama",
@@ -104,7 +105,7 @@ def _qwen_vl(config: Any, kind: str, vision: dict[str, Any], text: dict[str, Any
     model = _random(transformers.AutoModelForImageTextToText.from_config(made, dtype=torch.float32))
     for name, weight in model.named_parameters():
         if "q_proj" in name or "k_proj" in name or "qkv" in name:
-            weight.data *= 6  # the positions of a picture would hardly change the logits
+            weight.data *= 6  # otherwise, the positions of a picture would hardly change the logits
     return model
 
 
@@ -151,7 +152,7 @@ def image_processor(kind: str) -> Any:
 
 
 def text_around(kind: str, rows: int, columns: int) -> str:
-    """Returns the text by which the processor of a model replaces a picture, with one token for each of its parts."""
+    """Returns the text that replaces a picture in the prompts of a model's processor, with one token for each part."""
     image = f"<{IMAGE}>"
     if kind == "llava":
         return image

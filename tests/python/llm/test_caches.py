@@ -87,7 +87,7 @@ def cached_int8(operator: bool) -> Transformer:
 @pytest.mark.parametrize("quantized", [False, True], ids=["float", "int8"])
 @OPERATOR
 def test_local_and_global_attention(operator: bool, quantized: bool):
-    """LE-09: the first layer sees the last 7 tokens, the second all; the cache holds no more."""
+    """LE-09: the first layer sees the last 7 tokens, the second all; the caches hold no more than that."""
     reference = small()
     reference.layers[0].attention.window = Window(7)
     model = cached(operator)
@@ -135,7 +135,7 @@ def streaming(model: Transformer, tokens: Tensor, sinks: int, window: int) -> Te
 @pytest.mark.parametrize("halves", [False, True])
 @OPERATOR
 def test_attention_sinks_generate_past_the_context(operator: bool, halves: bool, quantized: bool):
-    """LE-09: 5 windows past a context of 40 positions, as by the definition."""
+    """LE-09: 5 windows past a context of 40 positions, the logits are those of the definition (`streaming`)."""
     sinks, window = 3, 20
     model = cached(operator, use_hf_rope=halves)
     tokens = torch.randint(0, 96, (1, 40 + 5 * window), generator=torch.Generator().manual_seed(5))

@@ -278,7 +278,7 @@ FLOATS = """
 
 
 def test_floats_have_a_point_where_the_locale_has_a_comma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The application chooses the locale."""
+    """Numbers are read and written with a point in any locale, because the application may set one with a comma."""
     localedef = shutil.which("localedef")
     if localedef is None or not sys.platform.startswith("linux"):
         pytest.skip("needs localedef of glibc, which makes a locale")

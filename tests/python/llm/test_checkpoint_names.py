@@ -79,7 +79,7 @@ def test_downloads_are_converted_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_parts_of_the_vocabulary():
-    """Logits of kept tokens equal those of the whole model; ids are those of the map."""
+    """Logits of kept tokens equal those of the whole model; the map gives the new ids."""
     model, pruned = small(), small()
     rows = {0: 5, 1: 90, 2: 7}
     assert prune_output_vocab(prune_input_vocab(pruned, rows), rows) is pruned

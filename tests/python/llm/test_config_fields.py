@@ -60,7 +60,7 @@ OTHERS: dict[str, list[Any]] = {
 
 
 def others(name: str, value: Any) -> list[Any]:
-    """Values that a field may have instead."""
+    """Other values that a field may have."""
     if name in OTHERS:
         return OTHERS[name]
     if isinstance(value, bool):
@@ -158,7 +158,7 @@ OLD_AND_NEW: dict[str, list[Any]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ["llama", "mistral", "qwen2", "qwen3", "phi3", "smollm3", "gemma2", "gemma3", "lfm2"])
 def test_several_fields_at_once_act_as_in_transformers_or_are_named(name: str):
-    """A field without an effect may have one together with another field."""
+    """A field that has no effect alone may have one together with another field."""
     random, config = Random(name), CONFIGS[name]().to_dict()
     own = [field for field in sorted(config) if field not in {*BASE, "model_type"} and others(field, config[field])]
     same = 0

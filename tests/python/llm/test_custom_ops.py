@@ -248,7 +248,7 @@ def test_hadamard_kernel_equals_eager(size: int, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("seq_at_2", [False, True])
 def test_quantized_attention_equals_that_of_the_floats(seq_at_2: bool) -> None:
-    """Tests the attention that an int8 cache needs."""
+    """Attention over int8 tensors (for an int8 cache) equals attention over the floats that they represent."""
     generator = torch.Generator().manual_seed(0)
     tensors, floats = [], []
     for positions, heads in ((5, 4), (40, 2), (40, 2)):
@@ -278,7 +278,8 @@ def test_fallback_copies() -> None:
 
 
 def test_caches_of_cross_attention() -> None:
-    """The first positions are written, also in a branch; more positions than fit are refused."""
+    """`update_cross_attn_cache` writes the first positions of the cache, also in a branch of the program. It refuses
+    more positions than the cache has."""
     update = torch.ops.executorch.update_cross_attn_cache
     value, cache = torch.randn(2, 1, 3, 4), torch.zeros(2, 1, 5, 4)
     result = update(value, cache)

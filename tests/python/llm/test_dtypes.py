@@ -19,7 +19,7 @@ from sdk.runtime import Runtime
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 CACHED = ["model.use_kv_cache=true", "export.max_seq_length=16", "export.max_context_length=40"]
 ROUNDING = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
-"""Half a unit in the last place, of 1."""
+"""The rounding error of a number near 1: half a unit in the last place."""
 
 
 def check(settings: list[str], dtype: torch.dtype, folder: Path, factor: float = 8) -> Path:

@@ -115,7 +115,7 @@ def test_steps_in_another_order():
 
 @pytest.mark.parametrize("cached", [False, True])
 def test_calibration_continues_a_text(tmp_path: Path, cached: bool):
-    """The module sees the tokens of the text, then the likeliest ones after them."""
+    """The module is called with the tokens of the text, and then with each token that greedy decoding appends to it."""
     write_tokenizer(tmp_path / "tokenizer.json")
     model = small(use_kv_cache=cached, max_seq_len=10)
     example = CALL if cached else (torch.zeros(1, 10, dtype=torch.int64),)

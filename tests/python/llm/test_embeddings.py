@@ -128,7 +128,7 @@ def pooled(mode: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
-    """Texts of several lengths, up to the longest one, with the backend for CPUs and without it."""
+    """Vectors of texts of several lengths, up to the longest one. Two of the models run on the default backend."""
     model, mode = save(tmp_path, name), MODELS[name][2]
     backend = default_backend() if name in ("BertModel", "Qwen3Model") else None
     export_embedding(tmp_path, backend, pooling=mode, normalize=True).save(tmp_path / "out.pte")
@@ -136,7 +136,7 @@ def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
     assert embedder.dim == 32
     assert embedder.max_tokens == (
         32 if name in ("XLMRobertaModel", "MPNetModel") else 34
-    )  # positions begin after that of padding
+    )  # positions begin after the index of the padding token
     for text in [*TEXTS, "z" * (embedder.max_tokens - 2)]:
         assert embedder.encode(text) == ids_of(text)
         wanted = pooled(mode, states(model, ids_of(text)))
@@ -153,7 +153,8 @@ def test_vectors_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "most"), [("Bert", 34), ("XLMRoberta", 32), ("MPNet", 32)])
 def test_the_longest_text_has_positions(kind: str, most: int, tmp_path: Path) -> None:
-    """Positions of RoBERTa and MPNet begin after that of padding, 1. The longest text is the same in transformers."""
+    """RoBERTa and MPNet number positions from 2 on, after the index of the padding token, so that texts have at most 32
+    tokens. transformers has the same limit."""
     config = getattr(transformers, f"{kind}Config")(**_SIZES)
     model = getattr(transformers, f"{kind}Model")(config).eval()
     assert longest(tmp_path, model) == most

@@ -63,7 +63,7 @@ TEMPLATES = [
     ),
     # The next turn ends the answer.
     ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}", "<|user|>"),
-    # The last answer ends with another token than those before.
+    # The last answer ends with another token than the earlier ones.
     (
         "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
         "{% if loop.last %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}",

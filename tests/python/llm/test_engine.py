@@ -66,7 +66,7 @@ def test_a_conversation(engine: TextLLMEngine):
         session.decode_one(GREEDY)
     session.prefill_tokens(ids(PROMPT[:20]))
     session.prefill_tokens(ids(PROMPT[20:]), GREEDY)
-    first = session.decode_one(SamplingConfig(temperature=100.0, seed=3))  # the initial sampling counts
+    first = session.decode_one(SamplingConfig(temperature=100.0, seed=3))  # the sampling of prefill still holds
     rest = decode(session, 4)
     session.reset()
     assert session.position == 0
@@ -83,6 +83,6 @@ def test_a_conversation(engine: TextLLMEngine):
     session.stop()
     with pytest.raises(ExecuTorchError, match="Cancelled"):
         session.prefill_tokens([1])
-    session.prefill_tokens([1])  # stopping does not last, and the context is unchanged
+    session.prefill_tokens([1])  # the stop ended one call only, and left the context unchanged
     result = session.decode_one(GREEDY)
     assert (result.is_terminal, session.position) == (True, 128)

@@ -32,7 +32,7 @@ def _expert(x: Tensor, expert: Any) -> Tensor:
 
 
 def _weights(scores: Tensor, bias: Tensor | None, fields: dict[str, Any]) -> dict[int, Tensor]:
-    """The weights of the chosen experts of a token, by their numbers."""
+    """Returns the weights of the experts that a token is routed to, by their indices."""
     function = fields.get("moe_score_func", "softmax")
     each = 1 / (1 + torch.exp(-scores)) if function == "sigmoid" else torch.exp(scores) / torch.exp(scores).sum()
     ranks = each if bias is None else each + bias

@@ -26,7 +26,7 @@ def config_of(*flags: str) -> LlmConfig:
 
 
 def test_the_command_of_the_tutorial():
-    """VK-14: its flags are these settings."""
+    """VK-14: the flags of the tutorial's command give these settings."""
     config = config_of("-c", "a.pth", "-p", "params.json", *TUTORIAL, "--output_name", "out.pte", "--vulkan-force-fp16")
     expected = LlmConfig()
     expected.base.checkpoint, expected.base.params = "a.pth", "params.json"
@@ -40,7 +40,7 @@ def test_the_command_of_the_tutorial():
 
 
 def test_every_flag_is_a_setting():
-    """Flags may be spelled with either character. A flag that is left out has the default of the setting."""
+    """Flags may be spelled with `-` or `_`. A flag that is left out gives the setting's default."""
     assert config_of() == LlmConfig()
     for setting, flags in {**VALUES, **SWITCHES}.items():
         group, _, name = setting.partition(".")
@@ -62,7 +62,7 @@ def test_every_flag_is_a_setting():
 
 
 def test_a_program_of_the_tutorial(tmp_path: Path, capsys: pytest.CaptureFixture):
-    """VK-14, VK-18: with small weights; the metadata are methods without inputs."""
+    """VK-14, VK-18: the tutorial's command with small weights; metadata become methods without inputs."""
     params = {"dim": 64, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "vocab_size": 32, "hidden_dim": 64}
     (tmp_path / "params.json").write_text(json.dumps(params))
     files = ["-p", str(tmp_path / "params.json"), "--output-dir", str(tmp_path), "--output_name", "out.pte"]

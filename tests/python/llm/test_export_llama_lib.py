@@ -43,7 +43,7 @@ def flags(folder: Path, *more: str) -> list[str]:
 
 
 def greedy(folder: Path) -> list[int]:
-    """The likeliest tokens, each from the whole text."""
+    """Returns the greedy continuation, with each token computed from the whole text."""
     model = construct_transformer(ModelArgs(**PARAMS)).eval()
     model.load_state_dict(torch.load(folder / "weights.pth"))
     tokens = [ord(character) - 32 for character in PROMPT]
@@ -71,7 +71,7 @@ def test_programs_continue_as_the_model(files: Path, more: tuple[str, ...], caps
 
 
 def test_conversations_continue(files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
-    """The second turn is the continuation of the first one's tokens."""
+    """The answer of the second turn continues the tokens of the first turn."""
     args = export_llama_lib.build_args_parser().parse_args(flags(files, "-kv", "--max_context_length", "1000"))
     runner = eager.EagerLlamaRunner(LlmConfig.from_args(args))
     answers = iter(["Hi", "More", "exit"])

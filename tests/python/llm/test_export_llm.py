@@ -77,7 +77,7 @@ def value(program: Any, method: str) -> Any:
     ],
 )
 def test_folders_are_exported(name: str, tmp_path: Path):
-    """LE-01, LE-04, LE-06, LE-08: with the metadata that runners read."""
+    """LE-01, LE-04, LE-06, LE-08: the program has the metadata that runners read."""
     theirs, _ = both(name)
     folder = saved(theirs, tmp_path)
     metadata = json.dumps({"get_bos_id": 7, "get_eos_ids": [9, 11]})
@@ -222,7 +222,7 @@ def test_the_names_of_the_original(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_verbose_prints_what_is_delegated(tmp_path: Path, capsys: pytest.CaptureFixture):
-    """DD-16: the table of delegated operators, with a row for the quantised linear layers' own."""
+    """DD-16: the export logs a table of delegated operators. Quantised linear layers have a separate row."""
     (tmp_path / "params.json").write_text(
         json.dumps({"dim": 64, "n_layers": 1, "n_heads": 2, "vocab_size": 32, "hidden_dim": 64})
     )
@@ -237,7 +237,8 @@ def test_verbose_prints_what_is_delegated(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_the_memory_plan_is_written(tmp_path: Path):
-    """LE-18: a Chrome trace for each method, whose widest row is the arena's most bytes in use, one MB per second."""
+    """LE-18: the export writes a Chrome trace for each method. Its longest row shows the peak use of the arena, where
+    one second stands for one MB."""
     params = {"dim": 64, "n_layers": 1, "n_heads": 2, "vocab_size": 32, "hidden_dim": 64}
     (tmp_path / "params.json").write_text(json.dumps(params))
     settings = [f"base.params={tmp_path / 'params.json'}", *CACHED, f"export.output_dir={tmp_path}"]

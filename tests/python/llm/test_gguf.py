@@ -29,11 +29,11 @@ HALVES = {
     "q6_k": [208],
 }
 HALVES |= {"tq1_0": [52], "tq2_0": [64], "mxfp4": []}
-"""Offsets of the float16 numbers in blocks; the other formats have one at the beginning of a block."""
+"""Offsets of the float16 numbers in a block, in bytes. A format that is not listed has one, at offset 0."""
 
 
 def random_raw(name: str, rows: int = 5, blocks: int = 3, seed: int = 0) -> torch.Tensor:
-    """Blocks of all bit patterns, but with finite float16 numbers: NaN differs from itself."""
+    """Blocks of random bits, in which float16 numbers are finite, because NaN does not compare equal to itself."""
     format = FORMATS[name]
     raw = np.random.default_rng(seed).integers(0, 256, (rows * blocks, format.bytes), dtype=np.uint8)
     for at in HALVES.get(name, [0]):
@@ -46,7 +46,7 @@ def dequantized_by_gguf(raw: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def error_of(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """The largest difference, as a share of the largest number."""
+    """The largest difference, relative to the largest expected magnitude."""
     return float((found - expected).abs().max() / expected.abs().max())
 
 

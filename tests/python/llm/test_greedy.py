@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow
 COUNT, CONTEXT = 64, 256
 NEAR_TIE = 1.0
 """Logits, whose standard deviation is 6 to 7. Rounding the activations to int8, in blocks of 32, moves them by 0.19 to
-0.25 (root mean square over a prompt; up to 0.9 for one token), in the program as in eager mode with activations rounded
-so. Any implementation differs by that much, because a difference in the last bit of a float can change an int8."""
+0.25 (root mean square over a prompt; up to 0.9 for one token), both in the program and in eager mode with the same
+rounding. Any two implementations differ by that much: a difference in the last bit of a float can change an int8."""
 PROMPTS = [
     "Once upon a time",
     "The capital of France is",

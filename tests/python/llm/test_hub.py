@@ -70,7 +70,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_models_come_from_the_hub(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """LE-07: by `base.model_class`, by an id, and in `sdk llm export`."""
+    """LE-07: `base.model_class`, the hub's id as a checkpoint, and `sdk llm export` with an id load the same model."""
     by_class = make_model(read_settings(None, ["base.model_class=qwen3_0_6b"]))
     by_id = make_model(read_settings(None, ["base.checkpoint=Qwen/Qwen3-0.6B"]))
     for model in (by_class, by_id):
@@ -86,7 +86,7 @@ def test_models_come_from_the_hub(cache: Path, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_what_to_download_is_said(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """LE-07: when the hub cannot be reached."""
+    """LE-07: if the hub cannot be reached, the error names the files to download."""
     with pytest.raises(
         CheckpointError, match=r"`Qwen/Qwen3-4B` cannot be downloaded from the hub: .*; download config"
     ):

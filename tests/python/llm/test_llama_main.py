@@ -41,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_text_and_report(model: list[str]):
-    """LR-13, RPI-07, VK-15: the prompt and its continuation, and a line with counts and times."""
+    """LR-13, RPI-07, VK-15: the command prints the prompt, its continuation, and a line with counts and times."""
     result = run(
         *model, "--prompt", PROMPT, "--seq_len", "60", "--temperature=0", "--warmup=true", "--cpu_threads", "1"
     )
@@ -56,7 +56,7 @@ def test_text_and_report(model: list[str]):
 
 
 def test_quantised_weights(tmp_path: Path):
-    """QNT-07: blocks of 4 bits with the kernels of the emulated processor, and with those of this one."""
+    """QNT-07: 4-bit blocks give the same text with the kernels of the emulated processor and of this machine."""
     model = small(**ARCHITECTURES["llama"])
     checkpoint = write_gguf(tmp_path / "model.gguf", model, "llama", "Q4_1")
     settings = ["model.use_kv_cache=true", "model.use_sdpa_with_kv_cache=true", "export.max_seq_length=32"]
@@ -139,7 +139,7 @@ def test_help_and_logs(model: list[str]):
 
 
 def test_the_log_has_the_statistics(model: list[str]):
-    """VK-17: the lines after the report, and rates that are tokens by seconds."""
+    """VK-17: the command prints the documented lines after the report, with rates in tokens per second."""
     result = run(*model, f"--prompt={PROMPT}", "--max_new_tokens=40", "--temperature=0", "--ignore_eos", "--verbose")
     counts = json.loads(result.stdout.rsplit("\nPyTorchObserver ", 1)[1])
     prompt, generated = len(PROMPT), counts["generated_tokens"]

@@ -66,7 +66,7 @@ def test_quantizers_of_backends_quantise_the_graph(kind: str, model: list[str], 
     assert f"prepare_pt2e with {backend}Quantizer" in lines and "calibrated with 1 calls" in lines
     tensors = [*captured.state_dict.values(), *captured.constants.values()]
     assert sum(isinstance(value, torch.Tensor) and value.dtype == torch.int8 for value in tensors) >= 8
-    # Calibration has left nothing in the caches, and the text is nearly that of floats.
+    # Calibration has not changed the caches, and the generated text is close to that of the float model.
     assert len(caches) == 2 and not any(captured.state_dict[name].any() for name in caches)
     inputs, _ = example_call(eager)
     with torch.no_grad():

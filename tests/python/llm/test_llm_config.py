@@ -67,7 +67,7 @@ def test_the_settings_of_the_documents_are_read(tmp_path: Path):
 
 
 def test_arguments_change_what_the_file_says(tmp_path: Path):
-    """LE-02: the last one counts."""
+    """LE-02: if an argument occurs twice, the last one counts."""
     path = tmp_path / "config.yaml"
     path.write_text(YAML)
     arguments = ["+base.model_class=qwen3_0_6b", "export.max_seq_length=64", "model.use_kv_cache=false"]

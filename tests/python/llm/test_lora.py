@@ -37,7 +37,8 @@ LORA = {"r": RANK, "lora_alpha": ALPHA, "target_modules": ["q_proj", "k_proj", "
 
 
 def in_pairs(rows: Tensor, head_dim: int) -> Tensor:
-    """Rows of heads from halves (i with i + head_dim / 2) to pairs (2 i with 2 i + 1)."""
+    """Reorders the rows of each head for the other form of rotary embeddings: from Hugging Face's, which rotates row i
+    with row i + head_dim / 2, to Meta's, which rotates row 2 i with row 2 i + 1."""
     order = [h + i for h in range(0, len(rows), head_dim) for j in range(head_dim // 2) for i in (j, j + head_dim // 2)]
     return rows[order]
 
@@ -80,7 +81,7 @@ def test_adapters_are_added(halves: bool):
 
 @pytest.mark.parametrize("suffix", ["safetensors", "pt"])
 def test_programs_with_adapters(suffix: str, tmp_path: Path):
-    """Over a checkpoint of Meta's, and over a quantised one, which stays quantised."""
+    """Adapters are applied to a checkpoint in Meta's format, also if it is quantised; its weights stay quantised."""
     model = small(rope_theta=5e5)
     torch.manual_seed(2)
     weights = adapter(model)

@@ -43,7 +43,7 @@ def run(module: nn.Module, *inputs: Tensor) -> Any:
 @pytest.mark.parametrize("group", [4, 8, 16, 24, 32, 64, 256, 512, 600])
 @pytest.mark.parametrize("bits", BITS)
 def test_packing_keeps_every_weight(bits: int, group: int):
-    """LE-12: any group that is a multiple of 4, and one scale per row."""
+    """LE-12: the size of a group may be any multiple of 4, or a row may have one scale."""
     for rows, columns, minima, row in ((1, 600, False, False), (16, 1024, True, False), (33, 600, True, True)):
         m = matrix(bits, rows, columns, group, minima, row)
         found = unpack(pack(m))
@@ -55,15 +55,15 @@ def test_packing_keeps_every_weight(bits: int, group: int):
 @pytest.mark.parametrize("type", ["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "tq2_0"])
 @pytest.mark.parametrize("rows, columns", [(1, 256), (15, 512), (17, 256), (32, 1280)])
 def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, columns: int):
-    """QNT-07: numbers of rows around those of a tile, one and several tokens, int8 activations with a scale per
-    group."""
+    """QNT-07: products with int8 activations that have a scale per group, for one and several tokens and for numbers of
+    rows around that of a tile."""
     weight = blocks(type, rows, columns, seed=rows)
     m = matrix_of(weight)
     packed, plain = pack(m), weight.dequantize().double()
     assert torch.equal(unpack(packed).dequantize().double(), plain)
     for tokens in (1, 2, 3, 9):
         x = torch.randn(tokens, columns, generator=torch.Generator().manual_seed(tokens))
-        # Sums of float32 in any order are as near as this to those of float64.
+        # The largest difference of float32 sums, in any order, from float64 sums.
         bound = 1e-6 * (x.double().abs() @ plain.abs().t()).max().item() + 1e-6 * columns**0.5
         exact = run(PackedLinear(m, None, packed, True), x).double()
         torch.testing.assert_close(exact, x.double() @ plain.t(), rtol=0, atol=bound)
@@ -73,7 +73,7 @@ def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, column
 
 
 def test_8_bits_of_earlier_versions_are_read():
-    """Programs of earlier versions have unsigned bytes: they mean, and compute, the same."""
+    """Programs of earlier versions store unsigned bytes. They still load, and give the same results."""
     for group, row in ((32, False), (64, True)):
         m = matrix(8, 17, 128, group, False, row)
         new = pack(m)
@@ -142,7 +142,8 @@ def test_gguf_blocks_are_taken_over_exactly(type: str):
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("group", [0, 8, 32])
 def test_layers_of_torchao_compute_what_they_do_in_eager(bits: int, group: int):
-    """LE-11, QNT-07, XNN-11: int8 activations with a scale and a zero point per row, and floats."""
+    """LE-11, QNT-07, XNN-11: products with float activations, and with int8 activations that have a scale and a zero
+    point per row."""
     torch.manual_seed(bits)
     granularity = PerGroup(group) if group else PerAxis(0)
     dtype = getattr(torch, f"int{bits}")
@@ -164,7 +165,8 @@ def test_layers_of_torchao_compute_what_they_do_in_eager(bits: int, group: int):
 
 
 def test_projections_of_one_input_become_one_layer():
-    """QNT-07: queries, keys and values, gate and up projection; a layer of another type stays by itself."""
+    """QNT-07: the layers for queries, keys and values become one layer, and so do the gate and the up projection. A
+    layer with another type of weights is not joined."""
     for types in (("q4_0", "q4_0", "q4_0"), ("q4_0", "q4_0", "q8_0"), ("q5_k", "q5_k", "q5_k")):
         model = small(attention_qkv_bias=True, dim=256 if types[0] == "q5_k" else 64)
         attention: Any = model.layers[0].attention

@@ -76,7 +76,7 @@ def test_embeddings_of_tokens_in_tiles():
 
 
 def ramp(*shape: int, over: tuple[int, ...]) -> Tensor:
-    """Numbers from 0 to 1 along some dimensions, all added."""
+    """Returns the sum of numbers that grow from 0 to 1 along each of some dimensions."""
     found = torch.zeros(shape)
     for d in over:
         found = found + torch.linspace(0, 1, shape[d]).reshape([-1 if i == d else 1 for i in range(len(shape))])
@@ -149,7 +149,8 @@ def by_definition(module: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor
 
 
 def test_attention():
-    """Causal over itself, over another sequence, and with a mask; with a program of any length."""
+    """Causal attention of a sequence to itself, attention to another sequence, and attention with a mask. The program
+    accepts any length."""
     module, other = heads(), heads(is_causal=False)
     x, y = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
     seen = torch.rand(2, 5, 7) > 0.3
@@ -165,7 +166,7 @@ def test_attention():
 
 @pytest.mark.parametrize("exported", [False, True])
 def test_attention_with_a_cache(exported: bool):
-    """Keys and values of y stay for calls whose y is NaN, and later ones follow them."""
+    """If y is NaN, a call uses the keys and values of earlier calls. Those of later calls are appended to them."""
     module = heads(is_causal=False)
     x, y = torch.randn(1, 3, 16), torch.randn(1, 8, 16)
     no_y = torch.full((1, 4, 16), torch.nan)

@@ -61,8 +61,8 @@ def _backend() -> list[str]:
 
 @pytest.fixture(scope="module", params=[llava, gemma3, smolvlm], ids=["llava", "gemma3", "smolvlm"])
 def seeing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str]:
-    """Models that take pictures, and their programs. In LLaVA and Gemma 3, the operator computes the
-    attention over the cache; the backend for CPUs computes the rest of LLaVA."""
+    """Models that take pictures, and their programs. LLaVA and Gemma 3 use the operator for attention over a cache, and
+    the default backend computes the rest of LLaVA."""
     model = request.param()
     folder, kind = tmp_path_factory.mktemp("seeing"), model.config.model_type
     save(model, folder, images=True)
@@ -126,7 +126,7 @@ def test_logits_from_sound(hearing: tuple[Any, str]) -> None:
 
 
 def test_text_after_a_picture(seeing: tuple[Any, str]) -> None:
-    """ECO-07: with the tokenizer inside the program."""
+    """ECO-07: MultimodalRunner generates the text of transformers, with the tokenizer inside the program."""
     model, program = seeing
     tokens = [*ids("ab"), *[IMAGE] * 4, *ids("cd")]
     wanted, _ = continued(model, tokens, COUNT, pixel_values=_pixels())

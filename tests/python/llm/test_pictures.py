@@ -55,7 +55,7 @@ def picture(height: int, width: int) -> Any:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_pixels_are_those_of_the_processor(seeing: tuple[Any, str], size: tuple[int, int]) -> None:
-    """ECO-07: also the text around pictures, and the number of tiles."""
+    """ECO-07: pixels, the text around pictures and the number of tiles are those of transformers."""
     model, program = seeing
     kind = model.config.model_type
     runner = MultimodalRunner(program)
@@ -80,7 +80,7 @@ def test_pixels_are_those_of_the_processor(seeing: tuple[Any, str], size: tuple[
 
 
 def test_text_after_a_picture_of_any_size(seeing: tuple[Any, str]) -> None:
-    """ECO-07: from a picture to tokens, as transformers generates them."""
+    """ECO-07: the tokens that follow a picture are those that transformers generates."""
     model, program = seeing
     kind = model.config.model_type
     runner = MultimodalRunner(program)
@@ -167,7 +167,7 @@ def test_settings_that_are_not_supported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", _DEFAULT_RESAMPLE)
 def test_a_missing_filter_is_that_of_the_processors_class(name: str) -> None:
-    """transformers' class has the filter as an attribute."""
+    """A class of transformers has its default filter as an attribute."""
     pil = pytest.importorskip("transformers.models.auto.image_processing_auto")
     kind = pil.get_image_processor_class_from_name(f"{name}Pil")
     settings = {"size": {"height": 28, "width": 28}}

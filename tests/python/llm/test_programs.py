@@ -18,7 +18,7 @@ from sdk.extension.llm.export.checkpoint import set_weights
 from sdk.runtime import Runtime
 
 CALLS = [(0, 1), (0, 7), (7, 8), (8, 9), (9, 40), (0, 32), (32, 34), (34, 35)]
-"""First and last positions, one call after another."""
+"""The first position of each call, and the one after its last."""
 
 
 @pytest.mark.sampled

@@ -66,7 +66,8 @@ def test_linear_layers_in_int8(kind: str):
 @pytest.mark.parametrize("hqq", [False, True])
 @pytest.mark.parametrize(("bits", "group"), [(8, None), (8, 16), (4, 32), (2, 16), (4, None)])
 def test_embeddings(bits: int, group: int | None, hqq: bool):
-    """Results are near the float rows, are exactly what the integers and scales give, and the same in a program."""
+    """Results are close to those of the float weights, equal to the arithmetic with integers and scales, and the same
+    in a program."""
     net, before = Net(), Net().table.weight
     transform = names.get_quant_embedding_transform(f"{bits},{group or 0}", quantize_with_hqq=hqq)
     assert transform(net) is net
@@ -120,7 +121,7 @@ def integers(rows: int, columns: int, groups: int, half: int, seed: int) -> tupl
 
 
 def test_layers_of_a_checkpoint():
-    """The layers take the checkpoint's parts, and compute with them."""
+    """The layers load quantised weights and scales from a checkpoint, and compute with them."""
     parts = {
         "hidden": integers(64, 64, 2, 8, 1),
         "output": integers(20, 64, 0, 128, 2),

@@ -163,7 +163,8 @@ def test_gguf_blocks_stay_as_they_are(name: str, type: str, tmp_path: Path):
 
 @pytest.mark.parametrize("type, bits", [("Q4_K", 4), ("Q5_K", 5), ("Q6_K", 6)])
 def test_gguf_blocks_of_256_keep_their_size(type: str, bits: int, tmp_path: Path):
-    """QNT-07: factors of a block and bytes of a group; the program is at most 3 % larger than the file's weights."""
+    """QNT-07: the program keeps the factor of each block and one byte for each group, so it is at most 3 % larger than
+    the weights in the file."""
     model = small(dim=256, hidden_dim=512)
     path = write_gguf(tmp_path / "model.gguf", model, "llama", type)
     operators = (f"torchao::_linear_8bit_act_{bits}bit_weight", f"torchao::_shared_embedding_{bits}bit")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Qwen2-VL and Qwen2.5-VL, which take pictures of any size as patches whose positions have rows and columns: pixels,
-logits and texts equal those of transformers."""
+"""Qwen2-VL and Qwen2.5-VL: pixels, logits and texts equal those of transformers. The models take pictures of any size
+as patches, whose rotary positions have a row and a column."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ from sdk.extension.pybindings.portable_lib import ExecuTorchError
 from sdk.runtime import Runtime
 
 SIZES = [(40, 24), (16, 56), (8, 8), (20, 36), (300, 211), (7, 90), (200, 1), (44, 44)]
-"""Heights and widths: multiples of a unit's side, 8; halves, which are rounded to even; too large and too small."""
+"""Heights and widths. Some are multiples of 8 (the side of the patches of one token), some are halfway between two
+multiples (rounded to the even one), and some are too large or too small."""
 
 
 @pytest.fixture(scope="module", params=[qwen2_5_vl, qwen2_vl], ids=["qwen2_5_vl", "qwen2_vl"])
 def seeing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str]:
-    """A model, and its program: Qwen2.5-VL's with the operator for attention and the backend for CPUs."""
+    """A model and its program. That of Qwen2.5-VL uses the attention operator and the default backend."""
     model, folder = request.param(), tmp_path_factory.mktemp("qwen")
     save(model, folder, images=True)
     settings = ["export.max_context_length=128"]
@@ -137,7 +138,7 @@ def test_logits_after_two_pictures(seeing: tuple[Any, str]) -> None:
         return found[0]
 
     torch.testing.assert_close(logits(False), wanted, rtol=0, atol=1e-4)
-    assert (logits(True) - wanted).abs().max() > 1e-3  # the rows and columns matter
+    assert (logits(True) - wanted).abs().max() > 1e-3  # swapped rows and columns give other logits
 
 
 def test_conversations_with_pictures(seeing: tuple[Any, str]) -> None:
@@ -225,7 +226,7 @@ def test_pictures_that_cannot_be_used(seeing: tuple[Any, str]) -> None:
 
 
 def test_attention_sinks_are_refused(tmp_path: Path) -> None:
-    """The rows and columns of a picture have no place in a ring of positions."""
+    """Attention sinks store positions in a ring buffer, which cannot represent the rows and columns of a picture."""
     save(qwen2_vl(num_hidden_layers=1), tmp_path, images=True)
     with pytest.raises(SettingsError, match=r"model\.use_attention_sink: .* rotate by rows and columns \(M-RoPE\)"):
         program_of(tmp_path, "model.use_attention_sink='4,20'")
@@ -244,7 +245,7 @@ def test_weights_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_pictures_of_one_position(tmp_path: Path) -> None:
-    """A picture may have no more than one position, so that no size is dynamic."""
+    """If the limits of pixels allow only pictures of one position, the program has no dynamic size."""
     model = qwen2_5_vl(num_hidden_layers=1)
     save(model, tmp_path, images=True)
     path = tmp_path / "preprocessor_config.json"

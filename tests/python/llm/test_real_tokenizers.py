@@ -118,7 +118,8 @@ def llama_cpp_sources() -> pathlib.Path:
     archive = CACHE / f"{LLAMA_CPP}.tar.gz"
     CACHE.mkdir(parents=True, exist_ok=True)
     if not archive.is_file():
-        # Sources of this package only, because with sources of all, pip would compile CMake to read its metadata.
+        # The source distribution of this package only. If it were for all packages, pip would compile CMake to read
+        # its metadata.
         source = ["--no-deps", "--no-binary", "llama_cpp_python", "--dest", str(CACHE), LLAMA_CPP.replace("-", "==")]
         command = [sys.executable, "-m", "pip", "download", "-q", *source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -147,7 +148,7 @@ NAMES = ["command-r", "deepseek-coder", "deepseek-llm", "falcon", "gpt-2", "llam
 
 @pytest.mark.parametrize("name", [*NAMES, "qwen2", "qwen35", "refact", "starcoder"])
 def test_gguf(name: str, vocabularies: pathlib.Path) -> None:
-    """The tokens that llama.cpp's tests expect of a model's vocabulary, by Hugging Face's tokenizers."""
+    """The tokenizer.json that is made from a GGUF file gives the tokens that llama.cpp's tests expect."""
     found = gguf_tokenizer(GGUFFile(vocabularies / f"ggml-vocab-{name}.gguf"))
     tokenizer = sdk_tokenizers.CppHFTokenizer()
     tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)

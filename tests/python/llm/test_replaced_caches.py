@@ -41,7 +41,7 @@ def cached(reference: Transformer, **fields: Any) -> Transformer:
 @pytest.mark.parametrize("operator", [False, True], ids=["", "of_our_operator"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_rings_see_the_last_tokens(kind: str, operator: bool):
-    """LE-09: the first layer sees the last 7 tokens, the others all for calls of any length."""
+    """LE-09: for calls of any length, the first layer attends to the last 7 tokens, and the other layers to all."""
     reference = small()
     reference.layers[0].attention.window = Window(7)
     model = cached(reference, use_sdpa_with_kv_cache_op=operator)
@@ -123,7 +123,7 @@ def with_sinks(kind: str) -> Any:
 @pytest.mark.parametrize("kind", ["sdpa", "custom"])
 @pytest.mark.parametrize("lengths", [[1] * 25, [10, 3, 4, 4, 1], [2, 4, 1, 4]])
 def test_sinks_stay_and_the_ring_moves(kind: str, lengths: list[int]):
-    """Every visible place holds the token of its position: the first two, and the last four."""
+    """The visible slots of the cache hold the first two and the last four tokens, each with its position."""
     cache, at = with_sinks(kind), 0
     for length in lengths:
         numbers = torch.arange(at, at + length, dtype=torch.float32).reshape(1, 1, length, 1) + 1

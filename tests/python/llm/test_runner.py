@@ -106,7 +106,7 @@ def ids(text: str) -> list[int]:
 
 
 def eager(folder: Path, prompt: str, count: int, dtype: torch.dtype = torch.float32) -> list[int]:
-    """The likeliest tokens, each from the whole sequence, without a cache."""
+    """Returns the greedy continuation, with each token computed from the whole sequence, without a cache."""
     model = weighted(settings_of(folder, use_kv_cache=False))
     tokens = ids(prompt)
     for _ in range(count):
@@ -207,7 +207,7 @@ def test_static_shape_without_cache(tmp_path: Path):
 
 
 def test_metadata_is_read(files: tuple[str, str]):
-    """LR-01: with their names, or without get_."""
+    """LR-01: the runner reads the metadata of the program, whose names may begin with `get_`."""
     runner = TextLLMRunner(*files)
     expected = {
         "get_max_seq_len": 128,
@@ -222,7 +222,7 @@ def test_metadata_is_read(files: tuple[str, str]):
 
 
 def test_conversation(files: tuple[str, str], expected: list[int]):
-    """A text in parts is the text in one."""
+    """A prompt that is given in several parts has the same answer as the whole prompt."""
     runner = TextLLMRunner(*files)
     assert runner.prefill(PROMPT[:10]) in range(VOCABULARY)
     runner.prefill([make_text_input(PROMPT[10:20]), make_token_input(ids(PROMPT[20:]))])
@@ -350,7 +350,7 @@ def test_bad_input(files: tuple[str, str], tmp_path: Path):
 
 
 def test_nan(tmp_path: Path):
-    """An error that names the token, until reset()."""
+    """A logit that is NaN is an error that names the token. Later calls fail until reset()."""
     model = make(tmp_path, nan=True)
     runner = TextLLMRunner(str(model), str(write_tokenizer(tmp_path / "tokenizer.json")))
     for _ in range(2):

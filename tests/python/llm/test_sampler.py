@@ -21,7 +21,7 @@ def softmax(logits: NDArray[np.float32], temperature: float) -> NDArray[np.float
 
 
 def kept(probabilities: NDArray[np.float64], top_k: int, top_p: float, min_p: float) -> NDArray[np.float64]:
-    """The filters as their definitions say, one after another."""
+    """Applies the filters one after another, as they are defined. Returns the probabilities of all tokens."""
     order = np.argsort(-probabilities, kind="stable")
     result = probabilities.copy()
     if top_k:

@@ -72,7 +72,7 @@ def test_look_up_needs_all_logits(tmp_path: Path) -> None:
 
 
 def test_a_restored_session_goes_on(files: tuple[str, str], tmp_path: Path) -> None:
-    """Bit for bit: the tokens of the conversation that was never saved, by another runner."""
+    """Another runner generates exactly the tokens of the conversation that was never saved."""
     runner = TextLLMRunner(*files)
     runner.generate(PROMPT, greedy(9))
     session = tmp_path / "chat.session"
@@ -103,7 +103,7 @@ def test_a_restored_session_goes_on(files: tuple[str, str], tmp_path: Path) -> N
 
 
 def test_the_logits_are_the_same_bits(files: tuple[str, str], tmp_path: Path) -> None:
-    """A logit that is the last bit larger would change one of these 60 draws at a high temperature."""
+    """A logit whose last bit differs would change one of these 60 draws at a high temperature."""
     runner, other = TextLLMRunner(*files), TextLLMRunner(*files)
     runner.prefill(PROMPT)
     runner.save_session(str(tmp_path / "s"))
@@ -115,7 +115,7 @@ def test_the_logits_are_the_same_bits(files: tuple[str, str], tmp_path: Path) ->
 
 
 def with_nan(whole: bytes) -> bytes:
-    """The session with NaN in every element of its buffers, and the hash of these bytes."""
+    """The session with NaN in every element of its buffers, and with the hash that matches the new bytes."""
     at = 48 + 8 * struct.unpack_from("<Q", whole, 40)[0] + 16
     at += 8 + struct.unpack_from("<Q", whole, at)[0]  # text
     count = struct.unpack_from("<Q", whole, at)[0]
@@ -148,7 +148,7 @@ def test_a_new_conversation_knows_nothing_of_a_restored_session(tmp_path: Path) 
 
 
 def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> None:
-    """The conversation does not change."""
+    """Each is refused, and the conversation does not change."""
     runner = TextLLMRunner(*files)
     runner.generate(PROMPT, greedy(4))
     position = runner.position
@@ -172,7 +172,7 @@ def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> No
         runner.save_session(str(tmp_path / "no folder" / "s"))
 
     def signed(tokens: Sequence[int], pending: int) -> bytes:
-        """The session with other tokens, and the hash of these bytes."""
+        """The session with other tokens, and with the hash that matches the new bytes."""
         count = struct.unpack_from("<Q", whole, 40)[0]
         rest = whole[48 + 8 * count + 8 : -32]
         body = whole[:40] + struct.pack(f"<{len(tokens) + 2}Q", len(tokens), *tokens, pending) + rest

@@ -39,7 +39,7 @@ def reference(**fields: Any) -> Any:
     model = small(**fields)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if "norm" in name or name.endswith("bias"):  # ones and zeros hide mistakes
+            if "norm" in name or name.endswith("bias"):  # initial values of one or zero would hide mistakes
                 parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(len(name))))
     return model
 
@@ -107,7 +107,7 @@ def test_decoding(split: bool):
         calls.clear()
         assert manager.lookahead_decode(counted, first, 15, 3, 3, 3, ngram_caches=caches) == expected
         counts.append(len(calls))
-    assert counts[1] < 15, "what was guessed before is checked, several tokens a call"
+    assert counts[1] < 15, "the guesses of the first run are checked, several tokens per call"
     stop = expected[9]
     ended = expected[: expected.index(stop, 1) + 1]
     for decode in (manager.decode, lambda *arguments: manager.lookahead_decode(*arguments[:3], 3, 3, 3, arguments[3])):
@@ -169,11 +169,11 @@ def test_the_program_takes_the_caches():
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("style", ["shift_pointer", "smart_mask"])
 def test_caches_and_masks_show_the_last_tokens(style: str, transpose: bool):
-    """The positions that the mask shows hold the last 16 tokens for updates of any length."""
+    """After updates of any length, the cache slots that the mask leaves visible hold the last 16 tokens."""
     for lengths in ([3] * 12, [1] * 20, [16, 1, 20, 2], [7, 9, 8]):
         cache, mask, at = torch.full((1, 16, 1), -1), StaticAttentionMask(2, 16, style, -9.0), 0
         for length in lengths:
-            update = torch.arange(at - 1, at + length + 1).reshape(1, -1, 1)  # one more on both sides
+            update = torch.arange(at - 1, at + length + 1).reshape(1, -1, 1)  # one more on each side, not to be stored
             shaped = [part.transpose(1, 2) if transpose else part for part in (cache, update)]
             cache = StaticKVCache.apply_update(*shaped, at, style, transpose, 1, length)
             cache = cache.transpose(1, 2) if transpose else cache

@@ -312,7 +312,8 @@ def test_several_threads() -> None:
 
 @pytest.mark.parametrize("choice", [lambda i: f"{i:05}x|", lambda i: "a?"], ids=["alternatives", "repetitions"])
 def test_each_choice_of_a_regular_expression_is_charged(choice: Callable[[int], str]) -> None:
-    """A text of 20 KB may take 15 microseconds per byte: a short text is already refused."""
+    """Each alternative and each repetition that is tried counts towards the limit of steps, so that a text of 10 KB is
+    refused."""
     pattern = "".join(map(choice, range(3000))) + "b"
     vocabulary = {chr(code): code for code in range(33, 127)}
     settings = {

@@ -27,11 +27,11 @@ def test_logits_are_those_of_transformers(name: str):
 @pytest.mark.parametrize("operator", [False, True], ids=["sdpa", "custom_sdpa"])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_calls_with_a_cache_continue_the_sequence(name: str, operator: bool):
-    """Runs PyTorch's attention, and `llama::custom_sdpa`."""
+    """Several calls with a cache give the logits of one call with the whole sequence, for both attention operators."""
     theirs, ours = both(name, use_kv_cache=True, use_sdpa_with_kv_cache_op=operator)
     tokens = torch.randint(0, 96, (1, 23))
     with torch.no_grad():
-        for _ in range(2):  # what a sequence leaves in the cache does not change the next one
+        for _ in range(2):  # the second sequence starts with the first one's values in the cache
             parts = [
                 ours(tokens[:, first:last], {"input_pos": torch.tensor([first])})
                 for first, last in [(0, 9), (9, 10), (10, 20), (20, 21), (21, 22), (22, 23)]

@@ -16,9 +16,9 @@ HEADS, WIDTH, LENGTH = 2, 128, 32
 
 
 def test_the_codebook_is_the_one_of_least_error() -> None:
-    """Near zero, the numbers equal those in the table of Max (1960) for 16 codes, which has no limit of 3 deviations.
-    Each is the mean of its interval. For 1 bit, it is the mean of half of the normal distribution up to 3
-    deviations."""
+    """Each number of the codebook is the mean of its interval of a normal distribution that ends at 3 standard
+    deviations. Near zero, the numbers for 16 codes are close to those of Max (1960), whose distribution has no end.
+    With 1 bit, the number is the mean of one half of the distribution."""
     numbers, boundaries = solve_lloyd_max(WIDTH, 4)
     torch.testing.assert_close(numbers[8:10] * WIDTH**0.5, torch.tensor([0.1284, 0.3881]), atol=0.02, rtol=0.0)
     torch.testing.assert_close(numbers, -numbers.flip(0))

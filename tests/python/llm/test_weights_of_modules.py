@@ -77,7 +77,7 @@ def test_quantized_weights(bits: int, symmetric: bool, method: str) -> None:
         spread = groups.abs().amax(-1) * 2 if symmetric else groups.amax(-1) - groups.amin(-1)
         torch.testing.assert_close(scale, (spread / steps).bfloat16().float(), rtol=0.01, atol=0)
     error = (dequantize_weight(quantized) - w).reshape(8, 2, 32).abs().amax(-1)
-    # Half a step from rounding, and up to half a step more from rounding the zero point or the bfloat16 scale.
+    # The error is half a step from rounding, and up to half a step from rounding the zero point or the bfloat16 scale.
     assert bool((error <= scale * (1.05 + steps / 256)).all())
     assert dequantize_weight(quantized, torch.float16).dtype == torch.float16
 

@@ -110,7 +110,7 @@ def test_a_small_part_does_not_keep_a_large_tensor() -> None:
 
 
 class State(nn.Module):
-    """Parts of a buffer that are read after, and before, the buffer is written."""
+    """Parts of a buffer, read before or after the buffer is written."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -65,13 +65,13 @@ def test_channels_last_tensors_without_elements_have_their_dim_order(shape: tupl
 
 
 def test_results_without_elements_are_row_major() -> None:
-    """PyTorch gives broadcast results without elements strides of 0."""
+    """When a broadcast result has no elements, PyTorch gives it strides of 0."""
     assert dim_order_of(torch.empty(3, 0).logical_or(torch.empty(3, 1))) == (0, 1)
     assert dim_order_of(torch.empty(3, 0).as_strided((3, 0), (1, 0))) == (0, 1)
 
 
 def test_strides_of_dimensions_of_size_1_say_nothing() -> None:
-    """Weights of a transposed convolution in int8 have such strides. Orders that kernels accept are kept."""
+    """int8 weights of a transposed convolution have such strides. Dim orders that kernels accept are kept."""
     assert dim_order_of(torch.empty(8, 1, 1).as_strided((8, 1, 1), (1, 8, 1))) == (0, 1, 2)
     assert dim_order_of(torch.empty(2, 1, 3, 4).to(memory_format=torch.channels_last)) == (0, 1, 2, 3)
     assert dim_order_of(torch.empty(2, 5, 1, 1).as_strided((2, 5, 1, 1), (5, 1, 5, 5))) == (0, 2, 3, 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random calls of the operators `cadence::*`: sizes around the multiples of 4, 8 and 64, the extremes of dtypes and of
-parameters, each layout. `CALLS` has them by operator, with the overload after a point."""
+"""Random calls of the operators `cadence::*`, with sizes around the multiples of 4, 8 and 64, the extremes of dtypes
+and parameters, and each layout. `CALLS` maps an operator's name and overload to a function that makes calls."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ CALLS: dict[str, Callable[[Random], Calls]] = {
 
 
 def _add_kinds() -> None:
-    """The operators for one dtype, and those for all."""
+    """Adds the operators that take all dtypes, and those for one dtype, whose names end with it."""
     for kind, dtypes in {"": WIDE, **{f"_{kind}": (dtype,) for kind, dtype in KINDS.items()}}.items():
         CALLS[f"quantize_per_tensor{kind}"] = lambda r, dtypes=dtypes: _quantize(r, dtypes)
         CALLS[f"dequantize_per_tensor{kind}"] = lambda r, dtypes=dtypes: _dequantize(r, dtypes)

@@ -42,19 +42,19 @@ UNDEFINED_VALUES = frozenset({"empty.out", "empty_strided.out", "rand.out", "ran
 UNORDERED_INDICES = frozenset(
     {"kthvalue.values", "median.dim_values", "nanmedian.dim_values", "sort.values", "topk.values"}
 )
-"""Operators whose second result contains indices along `dim` of the first result in `self`. Several indices may be
-right."""
+"""Operators whose second result has the indices, along `dim` of `self`, of the values in the first result. If several
+elements have this value, any of their indices is right."""
 
 FACTORS = frozenset({"_linalg_eigh.eigenvalues", "_linalg_svd.U"})
-"""Factorizations: each pair of vectors may have either sign, so only the product of the vectors is defined, and that
-they are orthonormal."""
+"""Factorizations. Each pair of vectors may have either sign, so tests compare products of the vectors and check that
+the vectors are orthonormal."""
 
 Tolerance = tuple[float, float]
 
 _EAGERS_ERROR = {f"special_bessel_{name}.out": 1e-6 for name in ("j0", "j1", "y0", "y1")}
 _EAGERS_ERROR["special_airy_ai.out"] = 3e-6
-"""The error of eager in float64 compared with mpmath: Bessel functions above 5 and Airy's below -2, where eager changes
-to other formulas."""
+"""Eager's own errors in float64, found by comparison with mpmath. They are those of Bessel functions above 5 and of
+Airy functions below -2, where eager uses other formulas."""
 
 _DEFAULT_TOLERANCES: dict[torch.dtype, Tolerance] = {
     torch.float16: (1e-5, 1e-3),

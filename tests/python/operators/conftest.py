@@ -28,8 +28,8 @@ if _passed is not None:
 
 @pytest.fixture(autouse=True)
 def one_thread_without_warnings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Samples call deprecated functions and are too small for threads. Whenever PyTorch makes samples, it searches the
-    stack for a test case of unittest: that took three quarters of the time of these tests, which have none."""
+    """Uses one thread, because samples are small, and ignores warnings, because they call deprecated functions. Also
+    turns off PyTorch's search for a unittest case on the stack, which took most of the time of these tests."""
     for module in (common_utils, core):
         monkeypatch.setattr(module, "extract_test_fn", lambda: None)
     threads = torch.get_num_threads()

@@ -24,7 +24,7 @@ SHAPES = ((), (0, 3), (5,), (4, 1, 6))
 
 
 def _of_every_shape(operator: torch._ops.OpOverload, *others: Any) -> Callable[[torch.dtype], Calls]:
-    """`operator(x, *others)` for an x of each of SHAPES."""
+    """Returns the calls `operator(x, *others)` with an x of each shape of SHAPES."""
 
     def calls(dtype: torch.dtype) -> Calls:
         for shape in SHAPES:

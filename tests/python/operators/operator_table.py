@@ -70,7 +70,7 @@ def make_table(limit: int) -> Table:
         _enter(table, call, limits)
     for name, by_dtype in templates.items():
         calls = by_dtype[min(by_dtype, key=DTYPES.index)]
-        # Without elements or dimensions eager takes dtypes that it has no arithmetic for.
+        # For tensors without elements or dimensions, eager accepts dtypes for which it has no arithmetic.
         full = [call for call in calls if all(tensor.numel() > 0 for tensor in call.tensors())]
         calls = [call for call in full if call.tensors() and call.tensors()[0].dim() > 0] or full or calls
         for dtype in (*DTYPES, *RARE_DTYPES):
@@ -84,7 +84,7 @@ def make_table(limit: int) -> Table:
 
 
 def _enter(table: Table, call: Call, limits: dict[torch.dtype, tuple[float, float]], column: str | None = None) -> None:
-    """Makes the call and writes down how it went."""
+    """Makes the call and enters its result into the table."""
     column = column or str(call.dtype).removeprefix("torch.")
     before = table[call.name][column]
     try:

@@ -12,12 +12,13 @@ from recorder import Call, record_call
 from torch.utils import _pytree as pytree
 
 TEMPLATES = 4
-"""The most calls of an operator that are tried in a dtype."""
+"""The number of accepted calls after which no further call of an operator is tried in a dtype."""
 
 
 def in_dtype(call: Call, dtype: torch.dtype) -> Call | None:
-    """Returns `call` with all tensors of its dtype (or, without tensors, its result) in another dtype. The values are
-    valid there: no divisor becomes zero. None if the dtype of the call cannot be chosen."""
+    """Returns `call` with all tensors of its dtype converted to `dtype`, to values that `dtype` can represent and that
+    are not zero if it is an integer dtype. A call without tensors gets `dtype` as its argument of that name; returns
+    None if the operator has no such argument."""
     source = call.dtype
 
     def cast(tensor: torch.Tensor) -> torch.Tensor:
@@ -35,7 +36,7 @@ def in_dtype(call: Call, dtype: torch.dtype) -> Call | None:
 
 def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if dtype.is_complex and tensor.is_floating_point():
-        tensor = tensor.nan_to_num(1, 9, 1)  # eager multiplies by an alpha of 1 too, which makes NaN of an infinity
+        tensor = tensor.nan_to_num(1, 9, 1)  # eager multiplies even by an alpha of 1: a complex infinity becomes NaN
     if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
         return tensor.to(dtype)
     values = tensor.real if tensor.is_complex() else tensor
@@ -61,8 +62,8 @@ def accepted(templates: Sequence[Call], dtype: torch.dtype) -> list[Call]:
 
 
 def promotes(call: Call, dtype: torch.dtype) -> bool:
-    """Whether other arguments make eager compute in another dtype than `dtype`: a floating-point number an integer one,
-    or a tensor of a wider dtype, which the result then has."""
+    """Whether type promotion makes eager compute in another dtype than `dtype`: because `dtype` is an integer one and
+    an argument is a Python float, or because a tensor has a wider dtype, which the result then has too."""
     numbers = pytree.tree_leaves(list(call.arguments.values()))
     if not dtype.is_floating_point and any(type(number) is float for number in numbers):
         return True

@@ -20,7 +20,7 @@ from sdk.exir.operator.convert import NoOutVariantError, to_out_variant
 FUNCTIONS_YAML = Path(__file__).resolve().parents[3] / "kernels" / "portable" / "functions.yaml"
 
 DIMENSION_LIMIT = 16
-"""Dimensions a tensor can have in the runtime (kTensorDimensionLimit)."""
+"""The maximum number of dimensions of a tensor in the runtime (kTensorDimensionLimit)."""
 
 _VIEW_COPIES = ("alias", "as_strided", "detach", "diagonal", "expand", "permute", "select", "slice", "split")
 _VIEW_COPIES += ("split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view")
@@ -76,7 +76,7 @@ class Call:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype it counts for: of the first tensor, else of the result."""
+        """The dtype under which the call is counted: that of the first tensor argument or, if none, of the result."""
         tensors = self.tensors() or [result for result in self.results or () if result is not None]
         return tensors[0].dtype if tensors else torch.float32
 

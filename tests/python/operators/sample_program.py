@@ -29,11 +29,11 @@ RANDOM = (
     *(f"nn.functional.{name}" for name in ("rrelu", "scaled_dot_product_attention", "multi_head_attention_forward")),
     *(f"nn.functional.{name}" for name in ("fractional_max_pool2d", "fractional_max_pool3d")),
 )
-"""Operators that draw random numbers in some samples: where two seeds give eager different results, only dtypes, shapes
-and layouts are compared."""
+"""Operators that draw random numbers in some samples. Where eager mode gives different results for two seeds, only
+dtypes, shapes and layouts are compared."""
 
 UNDEFINED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_")
-"""Operators whose results, or some of them, have only a defined dtype, shape and layout."""
+"""Operators of which some or all results have undefined values; only the dtype, shape and layout are defined."""
 
 _FACTORS = ("svd", "linalg.svd", "linalg.eigh", "svd_lowrank", "pca_lowrank")
 """Operators for which only the product of the results is defined, because each pair of vectors may have either sign."""
@@ -105,7 +105,7 @@ WRONG = "wrong"
 
 
 GROUP = 24
-"""The number of samples that are lowered as one program. Capturing and lowering them costs as much as for a few,
+"""The number of samples that are lowered as one program. Capturing and lowering so many takes hardly longer than a few,
 because most samples are one operator."""
 
 
@@ -221,7 +221,7 @@ def compare(
 
 
 def _order(tensor: torch.Tensor) -> list[int]:
-    """The dimensions that have more than one element, from the outermost in memory."""
+    """The dimensions that have more than one element, from the outermost in memory to the innermost."""
     dims = [dim for dim, size in enumerate(tensor.shape) if size > 1]
     return sorted(dims, key=lambda dim: -tensor.stride(dim))
 

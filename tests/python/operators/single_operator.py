@@ -36,8 +36,8 @@ _ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """A result of the operator. The program reserves one element more in each dimension, so that a kernel that does
-    not resize its output is found out."""
+    """A result of the operator. The program reserves one element more in each dimension, so that the test fails if a
+    kernel does not resize its output."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]

@@ -65,7 +65,7 @@ def test_convolutions(layer: tuple[int, int, int, tuple[int, int]], last: bool, 
     "size", [(1, 130, 33), (2, 127, 15), (15, 128, 16), (17, 129, 33), (33, 300, 17), (3, 1, 1)], ids=str
 )
 def test_matrices(size: tuple[int, int, int], dtype: torch.dtype, ends: bool) -> None:
-    """CAD-02: two matrices, the second as it is or transposed."""
+    """CAD-02: products of two matrices, of which the second may be transposed."""
     m, k, n = size
     r, limits = Random(m * k), torch.iinfo(dtype)
     for transposed in (False, True):
@@ -80,7 +80,7 @@ def test_matrices(size: tuple[int, int, int], dtype: torch.dtype, ends: bool) ->
 
 @pytest.mark.parametrize("length", [63, 64, 65, 130])
 def test_layer_norms(length: int) -> None:
-    """CAD-02: at most one step where the last bit of a float decides a tie."""
+    """CAD-02: results differ by at most one step, and only where the last bit of a float decides a tie."""
     r = Random(length)
     weight, bias = r.floats(length), r.floats(length)
     kind = torch.ops.cadence.quantized_layer_norm

@@ -189,11 +189,12 @@ EAGER: dict[str, Callable[..., Tensor | None]] = {
     r"where_Scalar": lambda mask, yes, no: torch.where(mask, yes, no),
     r"idma_(copy|load|store|wait)": lambda x, *_: x,
 }
-"""Patterns of names, and what PyTorch computes for their arguments: real numbers before rounding to integers."""
+"""Pattern of operator names -> a function that computes the operator's result with PyTorch, in real numbers before they
+are rounded to integers."""
 _ELSEWHERE = {
     "linalg_svd",  # test_cadence_kernels.py
     "im2row", "im2row.per_tensor", "transposed_im2row",  # test_cadence_operators.py: a convolution is their product
-    "quantized_add_Scalar", "quantized_mul_Scalar",  # only ExecuTorch's reference says what they compute
+    "quantized_add_Scalar", "quantized_mul_Scalar",  # only ExecuTorch's reference defines what they compute
 }  # fmt: skip
 
 
@@ -228,7 +229,7 @@ def _check(found: Tensor, exact: Tensor, args: Any) -> None:
         return
     limits = torch.iinfo(found.dtype)
     wanted, found = exact[~exact.isnan()].double().clamp(limits.min, limits.max), found[~exact.isnan()]
-    # A kernel multiplies in float32, so that it may decide a tie, or a large number's last bits, in another way.
+    # A kernel multiplies in float32, so that ties and the last bits of large numbers may be rounded differently.
     assert ((found.double() - wanted).abs() <= 0.5 + 1e-4 * wanted.abs().clamp(min=1)).all(), args
 
 

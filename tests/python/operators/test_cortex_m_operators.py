@@ -44,7 +44,7 @@ class _Random(random.Random):
         return self.choice((-128, 0, 127, self.randint(-128, 127)))
 
     def scale(self) -> tuple[int, int]:
-        """Returns a multiplier and a shift: those of a network, or any."""
+        """Returns a multiplier and a shift: values as in real networks, or arbitrary ones."""
         usual = quantize_multiplier(2.0 ** self.uniform(-14, 0))
         any_bits = self.choice((-(2**31), 2**31 - 1, self.getrandbits(32) - 2**31)), self.randint(-31, 31)
         return self.choice((usual, usual, any_bits))
@@ -258,7 +258,7 @@ def test_fake_tensors_have_the_layout_of_the_results(name: str) -> None:
 
 
 def test_requantising_rounds_the_real_product() -> None:
-    """A shift to the right rounds again, to a step that is smaller by the same factor."""
+    """The result of a shift to the right is rounded a second time. The test allows the corresponding smaller error."""
     r = _Random(3)
     for _ in range(200):
         scale = 2.0 ** r.uniform(-20, 3)

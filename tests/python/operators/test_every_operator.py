@@ -81,7 +81,7 @@ def test_operators_outside_core_aten_have_kernels() -> None:
     ],
 )
 def test_a_wrong_result_does_not_pass(change: object, words: str) -> None:
-    """Dtype, shape, value and layout of each result count."""
+    """The dtype, shape, values and layout of each result are compared."""
     (op,) = (op for op in OP_INFOS if op.full_name == "exp")
     sample = Sample(torch.exp, (torch.rand(2, 3),), {})
     expected = sample(*sample.inputs())

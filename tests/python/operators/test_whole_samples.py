@@ -36,14 +36,14 @@ def test_soft_margin_loss(dtype: torch.dtype) -> None:
 
 
 DROPOUT = 10
-"""Position of the dropout among the arguments of multi_head_attention_forward."""
+"""The index of the dropout rate among the arguments of multi_head_attention_forward."""
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("part", range(6))
 def test_multi_head_attention_forward(part: int) -> None:
-    """Scores of these samples are in the thousands, so that softmax makes their rounding errors large: eager and the
-    runtime differ, and are compared with the result in float64. Dropout, which is random, is turned off."""
+    """The attention scores of these samples are in the thousands, so their rounding errors after softmax are large and
+    eager and the runtime differ. Both are therefore compared with the result in float64. Dropout is turned off."""
     for i, sample in enumerate(samples("nn.functional.multi_head_attention_forward", torch.float32)):
         if i % 36 != 6 * part:
             continue

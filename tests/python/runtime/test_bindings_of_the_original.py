@@ -101,7 +101,7 @@ class Compressed:
 class TestDataLoader:
     def test_reads_through_python(self, program: bytes) -> None:
         loader = PyDataLoader(Compressed(program))
-        for _ in range(2):  # a loader can be used again
+        for _ in range(2):  # a loader can be used more than once
             module = _load_for_executorch_from_data_loader(loader)
             torch.testing.assert_close(module.forward([X])[0], MODEL(X))
 

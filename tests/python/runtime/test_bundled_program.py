@@ -36,7 +36,7 @@ def test_bio01_bio03_runs_its_cases(bundle: portable_lib.BundledModule, case: in
 def test_bio02_load_bundled_input_is_what_plan_execute_takes(bundle: portable_lib.BundledModule) -> None:
     module = portable_lib._load_for_executorch_from_bundled_program(bundle)
     module.load_bundled_input(bundle, "forward", 2)
-    del bundle  # the module keeps what it uses
+    del bundle  # the module keeps the inputs alive
     (output,) = module.plan_execute("forward")
     np.testing.assert_allclose(np.asarray(output), tensor("call2_out0", 1, 2), rtol=1e-5)
 
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said(bundle: portable_lib.BundledModule) -> None:
 
 
 def test_inputs_that_did_not_fit_are_not_run(bundle: portable_lib.BundledModule) -> None:
-    """Some inputs may have been set, in memory that was freed."""
+    """After a case whose inputs do not fit, the method refuses to run, because its inputs may point to freed memory."""
     module = portable_lib._load_for_executorch_from_bundled_program(bundle)
     module.load_bundled_input(bundle, "forward", 0)
     with pytest.raises(ExecuTorchError):

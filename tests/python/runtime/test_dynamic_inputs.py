@@ -94,7 +94,7 @@ def test_inputs_are_refused_as_by_torch(
 
 
 def test_an_empty_input_is_refused_where_the_export_excludes_it() -> None:
-    """torch lets 0 pass whatever `Dim` says."""
+    """torch.export's program accepts the size 0, whatever the minimum of `Dim` is."""
     for least, refused in ((0, False), (1, True)):
         _, data = lower(Mean(), (torch.ones(4, 8),), ({0: Dim("n", min=least, max=8)},), False)
         method = Runtime.get().load_program(data).load_method("forward")

@@ -31,7 +31,7 @@ def mapped() -> bytes:
 
 
 def without_end(program: bytes) -> bytes:
-    """The program, with jumps that start each loop again, with any count."""
+    """The program with its jumps changed so that each loop starts again, whatever its count is."""
     file = deserialize_pte_binary(program)
     plan = file.program.execution_plan[0]
     plan.values.append(schema.EValue(schema.Bool(bool_val=False)))

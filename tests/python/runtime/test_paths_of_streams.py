@@ -19,7 +19,7 @@ _TOKENIZERS = "from sdk.extension.llm.tokenizers import"
 _LLM = "from sdk.extension.llm.export"
 _ASR = "from sdk.extension.asr.runner import"
 _RUNNER = "from sdk.extension.llm.runner import"
-# What a user writes, with the path in `path`; `folder` has a file of every name that the checkpoint's folders have.
+# Code that opens a user's `path`, or a `folder` of a checkpoint in which the path is the file with a certain name.
 DOORS = {
     "Runtime.load_program": "from sdk.runtime import Runtime; Runtime.get().load_program(path)",
     "Runtime.load_program, data_map": "from sdk.runtime import Runtime; Runtime.get().load_program(b'', data_map=path)",

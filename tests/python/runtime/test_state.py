@@ -57,7 +57,7 @@ def test_state_starts_with_its_values_in_every_method_object(emit_names: bool) -
     assert len(manager.buffer) < 64 * 32 * 4, "zeros take no room"
     assert names(manager) == [{"keys", "calls"} if emit_names else {"keys"}]
     for _ in range(3):
-        # The arena of the last round is freed memory by now.
+        # The arena of the previous round has been freed.
         method = Runtime.get().load_program(manager.buffer).load_method("forward")
         eager = copy.deepcopy(model)
         for position in (5, 0, 63, 5):

@@ -99,7 +99,7 @@ def test_a_small_debug_buffer_says_what_it_needs(pte: bytes, tmp_path: Path) -> 
         program.write_etdump_result_to_file(etdump, buffer)
     needed = int(str(caught[0].message).split("at least ")[1].split(",")[0])
     assert Path(buffer).stat().st_size <= 100
-    Inspector(etdump_path=etdump, debug_buffer_path=buffer)  # what was recorded can be read
+    Inspector(etdump_path=etdump, debug_buffer_path=buffer)  # the values that fit can be read
     needed += 128  # of a list, for the tensors after the first that did not fit
     program = load(pte, debug_buffer_size=needed)
     program.load_method("forward").execute([INPUT])

@@ -175,8 +175,8 @@ def test_wrong_gradients_change_nothing() -> None:
 
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_trained_weight_inside_of_a_delegate_is_refused(layers: int) -> None:
-    """A backend that owns the weight would always compute with the initial values. With two layers, kernels read it,
-    too."""
+    """A backend that owns the weight would always compute with the initial values. With two layers, kernels read the
+    weight too."""
 
     class Net(nn.Module):
         def __init__(self) -> None:

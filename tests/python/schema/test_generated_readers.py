@@ -37,7 +37,7 @@ def test_reader_beside_its_schema_has_every_field(schema: pathlib.Path) -> None:
 
 
 def test_schemas_are_the_published_revision() -> None:
-    """FORMATS: ET12 and FT01; the ids of the fields are their order."""
+    """FORMATS: the identifiers are ET12 and FT01, and the fields are in the order of their ids."""
     program = (SCHEMA_FOLDER / "program.fbs").read_text()
     plan = re.search(r"table ExecutionPlan {(.*?)}", program, re.DOTALL)
     assert plan is not None

@@ -292,13 +292,17 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|python/sdk/exir/serde/_tensor_file\.py"
     r"|(python/sdk/)?backends/(arm|nxp|qualcomm)/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
-"""Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
-has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
-ExecuTorch's functions, arguments and scripts that have a backend's name; Apple's frameworks, after which a backend is
-named; its settings and flags of language models; what partitioners and delegates share, tried with several; PyTorch's
-devices; Arm's family, of which one builds on another backend, and NXP's and Qualcomm's, whose modules have ExecuTorch's
-names; tests of a backend with the quantizer of another one, or beside it in one program; a wheel's program for the
-default backend; PyTorch's operators of its own backends."""
+"""The files outside of a backend's folders that may name it. They contain:
+
+- tests with files, pages and terms of ExecuTorch, and its engine in the benchmarks;
+- the zoo of libraries, whose page has a column for the default backend, and the sweep, whose sizes follow the constants
+  of that backend's kernels;
+- functions, arguments, scripts, settings and flags of ExecuTorch that have a backend's name;
+- Apple's frameworks, after which a backend is named, and PyTorch's devices and backends;
+- tests of code that partitioners and delegates share, which run with several backends;
+- Arm's family, in which one backend builds on another, and NXP's and Qualcomm's, whose modules have ExecuTorch's names;
+- tests of a backend with another one's quantizer, or beside it in one program, and a wheel's program for the default
+  backend."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
 """The files that compare this SDK with other engines. Some of these are a backend's own runtime."""
@@ -308,8 +312,8 @@ PAGES = re.compile(
     r".+\.md$|docs/(status\.yaml$|\w+\.(svg|png)$)"
     r"|examples/(arm|models/yolo12)/|examples/cortex_m/export_model\.py$"
 )
-"""Pages with the data and figures of their tables, and examples that use several backends: Arm's, the object detector,
-and the classifier for a microcontroller and its NPU."""
+"""Pages, the data and figures of their tables, and examples that use several backends: those of Arm, the object
+detector, and the classifier for a microcontroller and its NPU."""
 
 PUBLISHES = re.compile(r"\.github/workflows/release\.yml$|scripts/release_parts\.py$")
 """The artifacts of a release are chosen for each release."""

@@ -55,7 +55,7 @@ def test_the_mean_of_ratios_is_geometric() -> None:
 
 
 def test_decibels_are_signal_over_noise() -> None:
-    """A tenth of the amplitude is 20 dB; a result of NaN has no signal."""
+    """An error of a tenth of the amplitude is 20 dB. For a result with NaN, the ratio is minus infinity."""
     right = np.array([3.0, -4.0])
     assert signal_to_noise(right, right * 1.1) == pytest.approx(20.0)
     assert signal_to_noise(right, right) == inf

@@ -31,8 +31,8 @@ def example_inputs():
 
 
 class Here:
-    """An engine in this process, because five processes would each import PyTorch. test_bench_peers.py has one in a
-    separate process."""
+    """Runs an engine in this process, so that PyTorch is not imported in five processes. test_bench_peers.py tests an
+    engine in a separate process."""
 
     def __init__(self, name: str, threads: int) -> None:
         self.name, self.worker = name, Worker(declaration(name).make(name, threads))

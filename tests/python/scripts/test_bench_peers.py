@@ -113,7 +113,8 @@ def test_models_of_libraries_have_a_name_each() -> None:
 
 
 def test_a_cell_has_the_quartile_the_median_and_the_signal() -> None:
-    """The quartile of 1 to 9 is 3 and the median 5; a result near its noise is in italics."""
+    """A cell has the lower quartile (3 for samples 1 to 9) and the median (5). It is in italics if the result is
+    inaccurate."""
     row = Row("m", "int8", 1, {"sdk": times(*range(1, 10)), "MNN": times(4)}, {}, {"sdk": 31.4, "MNN": 12.0})
     assert cell(row, "sdk") == "3 (5) ±40%, 31 dB"
     assert cell(row, "MNN") == "*4 (4) ±0%, 12 dB*"
@@ -148,7 +149,7 @@ def test_the_picture_has_a_dot_for_each_engine_whose_result_counts() -> None:
         "a & b, float32, ncnn: 1e+03 ms": pytest.approx(across(32, 0), abs=0.1),  # beyond the axis
         "a & b, int8, sdk: 1 ms": pytest.approx(across(1, 1), abs=0.1),
     }
-    # Each factor of two is as long.
+    # Each factor of two has the same length on the axis.
     assert across(4, 0) - across(2, 0) == pytest.approx(across(1, 0) - across(0.5, 0))
 
 
@@ -173,8 +174,8 @@ def test_engines_have_their_own_python_but_for_what_writes_programs(table: PeerT
 
 
 def test_a_models_state_becomes_inputs_and_outputs() -> None:
-    """The decoder's caches: six layers, keys and values. A token at position 1 sees the one at position 0 only through
-    the passed state."""
+    """The state of the decoder is the caches of keys and values of six layers. A token at position 1 attends to the
+    token at position 0 only through this state."""
     made = functional(PEER_MODELS["decoder, one token"])
     assert len(made.states) == 12 and made.states[0].shape == (1, 6, 256, 48)
     assert made.input_names()[:3] == ["input_0", "input_1", "state_0"]
@@ -186,7 +187,7 @@ def test_a_models_state_becomes_inputs_and_outputs() -> None:
             inputs = (torch.tensor([[token]]), torch.tensor([position]))
             found, *states = made.module(*inputs, *states)
             torch.testing.assert_close(found, module(*inputs))
-        assert not any(state.any() for state in made.states)  # the caller's own are not written
+        assert not any(state.any() for state in made.states)  # the caller's tensors do not change
         forgetful = made.module(torch.tensor([[5]]), torch.tensor([1]), *made.states)[0]
     assert not torch.allclose(forgetful, found)
 
@@ -250,7 +251,7 @@ def test_operations_are_two_for_each_product() -> None:
 
 @pytest.mark.parametrize("backend", ["", "-demo"])
 def test_lowering_is_compared_with_the_same_backend(backend: str) -> None:
-    """3 s and 10 s in all, and at most 0.4 of the original on one model."""
+    """The ratio of all models is 3 s to the original's 10 s. The largest ratio of one model is 0.4."""
     figures = {
         "first": {LOWERING: {f"sdk{backend}": Series([1.0]), f"original{backend}": Series([5.0])}},
         "second": {LOWERING: {f"sdk{backend}": Series([2.0]), f"original{backend}": Series([5.0])}},

@@ -58,7 +58,7 @@ NAMES = {
     "pages": [f"test_pages.py::test_page[{file.removeprefix('docs/')}]" for file in FILES if file.startswith("docs/")],
 }
 USUAL = {name: sum(number_of(f"tests/{test}") % 10 == 5 for test in tests) for name, tests in NAMES.items()}
-"""The number of tests in the share 5/10, by file."""
+"""Test file -> the number of its tests in sample 5 of 10."""
 
 
 def git(tree: Path, *arguments: str) -> str:
@@ -96,7 +96,7 @@ def run_pytest(
 ) -> subprocess.CompletedProcess[str]:
     monkeypatch.setenv("SDK_TEST_SHARE", share)
     monkeypatch.setenv("SDK_CHANGED_SINCE", since)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer than the tests
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # loading the plugins would take longer than the tests
     server = server_of(sys.executable, ("pytest", "hypothesis", "xdist.plugin"))
     return server.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *arguments, cwd=tree)
 
@@ -119,8 +119,8 @@ def counts(output: str) -> dict[str, int]:
     [
         ("tests/test_cut.py", {"cut": 20}),
         ("tests/helper.py", {"join": 20}),
-        ("python/sdk/tool/_cut.py", {"cut": 20}),  # by the table of names
-        ("python/sdk/tool/_join.py", {"join": 20}),  # by the import of the helper
+        ("python/sdk/tool/_cut.py", {"cut": 20}),  # test_cut.py uses it through the table of names
+        ("python/sdk/tool/_join.py", {"join": 20}),  # test_join.py uses it through the helper
         ("python/sdk/deep.py", {}),  # beyond the subjects of tests, but the page's
         ("docs/page3.md", {}),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shares of the tests that are expensive, and the file of costs that says which ones are."""
+"""How the gate samples expensive tests, and costs.txt, the file that lists these."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_costs_are_recorded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_costs_are_merged_by_what_all_tests_of_a_function_take(tree: Path) -> None:
-    """A fixture counts for the first test that uses it, and many cheap tests are expensive together."""
+    """A fixture's time counts for the first test that uses it. A function with many cheap tests can be expensive."""
     before = {"tests/test_a.py::test_slow": 9.0, "tests/test_a.py::test_gone": 9.0, "tests/no_file.py::test_it": 9.0}
     records = [(cost, f"tests/test_a.py::TestOthers::test_few[{n}]") for n, cost in enumerate((7.0, 0.1, 0.1))]
     records += [(0.05, f"tests/test_a.py::test_rows[OP-{n:02}]") for n in range(40)]

@@ -58,7 +58,7 @@ def test_steps_of_backends_run_two_at_a_time_and_are_counted(tree: Path) -> None
 
 
 def test_a_lane_that_has_ended_takes_steps_of_either_lane(tree: Path) -> None:
-    """The first lane waits for a step that only the second one can run then; each step runs once."""
+    """Step `one` of lane 1 waits for step `four`, which only lane 2 can then run. Each step runs once."""
     steps = """
 gate=() long=()
 set_up() { :; }
@@ -89,7 +89,7 @@ def test_steps_over_their_budget_are_named(tree: Path) -> None:
 
 
 def test_each_file_that_is_compiled_adds_to_the_budget(tree: Path) -> None:
-    """A file adds 2.7 s on the machine of the budgets. The step writes ccache's record of ten files that it lacks."""
+    """Each compiled file adds 2.7 s to a budget (on the reference server). Here, the step compiles ten files."""
     steps = (
         STEPS
         + """

@@ -39,7 +39,7 @@ esac"""
 
 
 class Machine:
-    """A source tree, and a folder that is the whole PATH."""
+    """A source tree, and a folder that is the only one in PATH."""
 
     def __init__(self, folder: Path) -> None:
         self.tree, self.commands = folder / "tree", folder / "commands"
@@ -90,7 +90,8 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def not_run(said: str) -> dict[str, str]:
-    """Why steps did not run, by their names: on their lines, and again at the end."""
+    """Returns the name of each step that did not run, with the reason. The output has it on the step's line and at its
+    end."""
     lines = dict(re.findall(r"^  ✗ (\w+) +not run: (.*)$", said, re.M))
     assert lines == dict(re.findall(r"^(\w+): not run: (.*)$", said, re.M))
     return lines

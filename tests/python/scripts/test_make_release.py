@@ -237,7 +237,7 @@ def test_the_tag_has_the_files_of_a_release(script: ModuleType, tree: Path) -> N
 
 
 def test_the_version_is_in_one_place() -> None:
-    """CMake, pip and the Android library read it from python/sdk/__init__.py."""
+    """CMake, pip and the Android library read the version from python/sdk/__init__.py."""
     import sdk
 
     pyproject = (ROOT / "pyproject.toml").read_text()

@@ -114,7 +114,7 @@ def test_other_bytes_are_refused_and_leave_nothing(
 def test_a_release_that_debian_lacks_is_pinned_by_its_content(
     script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mirror stores it under the name in the URL, and only its upstream is tried."""
+    """The file has the URL's name in the mirror folder. Sources are the mirror folder and the upstream archive only."""
     sample = script.PINS["sample"]
     pin = script.Pin(url="https://127.0.0.1:9/sample.tar.gz", content_sha256=sample.content_sha256, keep=sample.keep)
     monkeypatch.setitem(script.PINS, "sample", pin)

@@ -37,7 +37,7 @@ def _status(program: Path) -> int:
 
 @needs_wasi
 def test_a_part_of_the_core_runs(tmp_path: Path) -> None:
-    """The memory allocator, whose alignment depends on the size of pointers."""
+    """A program with the memory allocator runs in WebAssembly, where pointers have 4 bytes."""
     (tmp_path / "main.cpp").write_text("""
         #include <executorch/runtime/core/memory_allocator.h>
         int main() {

@@ -113,7 +113,8 @@ def print_digests(names: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def digests(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """File -> the digests that it had, over processes and repetitions. Only of programs whose tests run."""
+    """Returns for each file the set of digests that it had in all processes and repetitions. Only the programs of the
+    selected tests are made."""
     found: dict[str, set[str]] = {}
     wanted = values_in_tests(request, "name")
     for settings in PROCESSES:

@@ -170,7 +170,7 @@ def test_equal_delegates_share_a_segment() -> None:
 
 
 def test_delegate_data_that_nothing_refers_to() -> None:
-    """ETPM-14: moving payloads to segments would lose the data, so that it is an error."""
+    """ETPM-14: moving payloads to segments would lose data that no delegate refers to, so it is an error."""
     program = make_program(delegates=[b"used"])
     program.backend_delegate_data += [BackendDelegateInlineData(b"more"), BackendDelegateInlineData(b"")]
     with pytest.raises(ValueError, match="no delegate refers to delegate data 1, 2, which the file would lose"):

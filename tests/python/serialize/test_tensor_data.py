@@ -68,7 +68,7 @@ def test_a_buffer_that_was_asked_for_stays_as_it_was() -> None:
 
 
 def test_state_may_change_after_lowering() -> None:
-    """Running a stateful model, to compare with, changes the model and not the program."""
+    """Running a stateful model for a comparison changes the model, but not the program."""
 
     class Counter(nn.Module):
         def __init__(self) -> None:

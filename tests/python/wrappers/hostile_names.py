@@ -82,7 +82,7 @@ PAYLOADS = [
 
 
 def hostile_names(count: int) -> list[str]:
-    """Returns different names: those above, and random combinations of them."""
+    """Returns different names: those of `PAYLOADS`, and random combinations of them."""
     draw = random.Random(0)
     names = dict.fromkeys(PAYLOADS)
     while len(names) < count:
@@ -91,7 +91,7 @@ def hostile_names(count: int) -> list[str]:
 
 
 def random_names(draw: random.Random, count: int) -> list[str]:
-    """Different names of those above, of all of Unicode and of every ASCII character."""
+    """Returns different names made of parts of `PAYLOADS`, Unicode characters and ASCII characters."""
     names: dict[str, None] = {}
     while len(names) < count:
         parts = [draw.choice(PAYLOADS), chr(draw.randrange(1, 0xD800)), chr(draw.randrange(0xE000, 0x110000))]
@@ -103,7 +103,7 @@ def random_names(draw: random.Random, count: int) -> list[str]:
 def tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the tokens, without comments and white space. Fails for an open comment or string."""
     assert text.isascii() and not set(text) - set(map(chr, range(32, 127))) - {"\n"}
-    if language == "cpp":  # the first phases of translation
+    if language == "cpp":  # trigraphs and line splices, which the compiler replaces first
         text = text.replace("??/", "\\").replace("\\\n", "")
     pattern = re.compile(
         r'(?P<space>\s+|//[^\n]*)|(?P<open>/\*)|(?P<string>"(?:\\.|[^"\\\n])*")|(?P<word>[A-Za-z_]\w*)|(?P<number>\d\w*)'

@@ -101,8 +101,8 @@ def test_imports(script: str) -> None:
 
 
 def test_refuses_beside_the_original(tmp_path: Path) -> None:
-    """Installed, as a folder without __init__.py, or imported already. A folder that only has the name does not
-    count."""
+    """`import sdk.compat` fails if ExecuTorch is installed, is a folder without __init__.py on the path, or was
+    imported before. Another folder with its name is ignored."""
     installed, folder, other = (tmp_path / name for name in ("installed", "folder", "other"))
     metadata = installed / "executorch-1.3.1.dist-info"
     metadata.mkdir(parents=True)

@@ -61,11 +61,11 @@ FEW = (
     "torchvision/googlenet", "transformers/bert", "transformers/fnet", "transformers/gpt_neo", "transformers/llava",
     "transformers/mpnet",
 )  # fmt: skip
-"""Quick ones of several kinds, for the gate."""
+"""The models that the gate examines: fast ones, of several kinds."""
 
 
 def tenth(all_names: Sequence[str], commits: int) -> list[str]:
-    """Every tenth model, another tenth after each commit."""
+    """Returns a tenth of the models, a different one for each number of commits."""
     return list(all_names[commits % 10 :: 10])
 
 

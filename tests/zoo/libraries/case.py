@@ -17,8 +17,8 @@ Call = tuple[Any, ...]
 class Model:
     """A module with the calls that test it.
 
-    `calls(size)` gives calls to make in this order, whose dynamic dimension has `size` elements (or more in later
-    ones). `dynamic` says for each argument which dimension that is. `sizes` are the smallest, the exported and the
+    `calls(size)` gives calls to make in this order. Their dynamic dimension has `size` elements, or more in later
+    calls. `dynamic` says for each argument which dimension is dynamic. `sizes` are the smallest, the exported and the
     largest size.
     """
 

@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from zoo.libraries.case import Call, Model, make
 
 TOLERANCE = 1e-4
-"""The tolerance, as a share of a tensor's largest value."""
+"""The tolerance, relative to a tensor's largest value."""
 OWN_ERRORS = 3
 """A program may differ from eager by this multiple of `own_error`, if that exceeds TOLERANCE."""
 SHAPES, BACKENDS = ("fixed", "dynamic"), ("portable", "xnnpack")
@@ -32,7 +32,7 @@ class Cell:
 
     reason: str = ""
     error: float = 0.0
-    """The largest difference, by the largest value of the tensor."""
+    """The largest difference, divided by the largest value of the tensor."""
     cpu: float = 0.0
     """Seconds of CPU time from the exported program to the bytes of the file."""
     size: int = 0
@@ -193,9 +193,9 @@ def lower(exported: ExportedProgram, backend: str, package: str) -> bytes:
 
 
 def own_error(model: Model, calls: list[Call], expected: list[list[Any]]) -> float:
-    """Returns how far rounding alone moves eager's results, relative to the largest value. Some models magnify it, and
-    no float32 program can be closer to them. It is the largest difference from the same model in float64, for the
-    results and for those of inputs whose last bit is changed at random; 0 if the model does not run in float64."""
+    """Returns the rounding error of eager's results, relative to the largest value. Some models magnify rounding, and
+    no float32 program can be closer to them. The error is the largest difference from the same model in float64, also
+    for inputs whose last bit is changed at random. It is 0 if the model does not run in float64."""
     generator = torch.Generator().manual_seed(0)
 
     def changed(x: Tensor) -> Tensor:
@@ -247,7 +247,7 @@ def run_and_compare(
 
 
 def _difference(found: Tensor, wanted: Tensor) -> float:
-    """The largest difference, by the largest value of `wanted`."""
+    """The largest difference, divided by the largest value of `wanted`."""
     largest = float(wanted.double().abs().max()) or 1.0
     return float((found.double() - wanted.double()).abs().max()) / largest
 

@@ -41,7 +41,8 @@ def enable() -> None:
     from torchvision.ops import roi_align
 
     extension._has_ops = lambda: True
-    # Without operators torchvision computes roi_align from ATen's, compiled by inductor: the same without compiling.
+    # Without its own operators, torchvision computes roi_align with ATen's, compiled by inductor. This calls the same
+    # function without compiling it.
     module = sys.modules[roi_align.__module__]
     module._roi_align = module._roi_align.__wrapped__
 
@@ -50,8 +51,8 @@ _LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
 
 
 def non_maximum_suppression(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
-    """The indices of the boxes (x1, y1, x2, y2) to keep, by falling score: each that overlaps no kept one of a higher
-    score by more than the threshold, as intersection over union."""
+    """Returns the indices of the boxes (x1, y1, x2, y2) to keep, highest score first. A box is kept if its intersection
+    over union with each kept box of a higher score is at most the threshold."""
     order = scores.argsort(descending=True, stable=True)
     boxes = boxes[order]
     area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])

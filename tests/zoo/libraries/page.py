@@ -95,7 +95,7 @@ def outcome(result: Result, kind: str) -> str:
 
 
 def read(path: Path) -> list[Result]:
-    """The results that `scripts/zoo --results` has written; the last one of each model and package."""
+    """The results that `scripts/zoo --results` has written: for each model, package and number of rounds, the last."""
     found: dict[tuple[str, str, int], Result] = {}
     for line in path.read_text().splitlines():
         result = Result.read(json.loads(line))

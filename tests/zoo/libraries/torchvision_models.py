@@ -13,14 +13,14 @@ from torchvision import models
 from zoo.libraries.case import MAKERS, Model, Tensors, images
 
 SIDE = {"inception_v3": 96, "quantized_inception_v3": 96}
-"""Sides of images other than 64 pixels, where the network shrinks them more."""
+"""Model to the side of its images, where the default of 64 pixels is too small for the network."""
 
 VIDEO = {"mvit_v1_b": (16, 224), "mvit_v2_s": (16, 224), "s3d": (16, 224)}
-"""Frames and sides of clips other than 4 and 32."""
+"""Model to the number of frames of its clips and their side in pixels, where these are not the default, 4 and 32."""
 
 
 class Detect(nn.Module):
-    """A detector takes a list of images of any sizes; here the list has one image."""
+    """A detector, called with one image instead of a list of images."""
 
     def __init__(self, detector: nn.Module) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Detect(nn.Module):
 
 
 class Flow(nn.Module):
-    """The last of the flows that RAFT refines step by step."""
+    """RAFT, which returns a flow for each refinement step. Only the last flow is the output here."""
 
     def __init__(self, raft: nn.Module) -> None:
         super().__init__()

@@ -84,7 +84,7 @@ func measure(_ path: String) throws {
   func line(_ name: String, _ c: Double, _ swift: Double) -> String {
     String(format: "%@: C %.2f us, Swift %.2f us, %.2f us more", name, c / 1000, swift / 1000, (swift - c) / 1000)
   }
-  print(URL(fileURLWithPath: path).lastPathComponent, "- CPU time of a call, \(rounds) rounds of \(count) in turns")
+  print(URL(fileURLWithPath: path).lastPathComponent, "- CPU time of a call, \(rounds) alternating rounds of \(count)")
   print("  " + line("least", c.min()!, swift.min()!))
   print("  " + line("median", median(c), median(swift)))
 }

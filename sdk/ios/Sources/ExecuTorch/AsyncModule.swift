@@ -109,8 +109,8 @@ public final class AsyncModule: Sendable {
   }
 }
 
-/// Carries a value to another thread, which is then its only user. `sending` parameters and results guarantee that, or
-/// a queue does.
+/// Carries a value to another thread, which is then its only user. Callers must guarantee this, with `sending`
+/// parameters and results or with a queue.
 struct Transfer<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

@@ -3,7 +3,7 @@ import CExecuTorch
 
 /// Stops every run that it was passed to, also those that begin later. It cannot be reset.
 final class Cancellation: @unchecked Sendable {
-  let handle: OpaquePointer  // which any thread may use
+  let handle: OpaquePointer  // may be used from any thread
 
   init() throws {
     var made: OpaquePointer?

@@ -15,7 +15,7 @@ public enum ImageLetterboxAnchor: UInt8, Sendable {
   case topLeft = 1
 }
 
-/// How a stored image is turned to be displayed, with the numbers of Exif, which `CGImagePropertyOrientation` has too.
+/// How a stored image is turned to be displayed. The raw values are those of Exif and `CGImagePropertyOrientation`.
 public enum ImageOrientation: Int32, Sendable {
   case up = 1
   case down = 3
@@ -32,7 +32,7 @@ public enum ImagePixelFormat: Int32, Sendable {
   case rgba = 1
   /// Luma, and chroma (blue first) at half the width and height; ITU-R BT.601, from 16 to 235 and 240.
   case nv12 = 2
-  /// The same with red first.
+  /// As `nv12`, with red chroma first.
   case nv21 = 3
   /// From 0 to 255.
   case nv12FullRange = 4

@@ -54,7 +54,7 @@ final class LanguageModel: @unchecked Sendable {
     lock.withLock { _ = handle.map { et_llm_reset($0, nil) } }
   }
 
-  /// Calls a function of the C interface.
+  /// Calls a function of the C interface with the model, which is loaded if necessary.
   func call(_ function: (OpaquePointer, UnsafeMutablePointer<OpaquePointer?>) -> et_status) throws {
     let model = try loaded()
     try withExtendedLifetime(self) { try check { function(model, $0) } }
@@ -89,7 +89,7 @@ final class LanguageModel: @unchecked Sendable {
     }
   }
 
-  /// Continues the conversation by a prompt and by the answer. `onText` returns whether it goes on.
+  /// Adds a prompt and the answer to the conversation. The answer ends when `onText` returns false.
   func generate(_ prompt: Prompt, _ config: LanguageModelConfig, onText: (String) -> Bool) throws {
     let model = try loaded()
     try withTextReceiver(onText) { receive, context in

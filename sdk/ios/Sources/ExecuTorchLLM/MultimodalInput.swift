@@ -104,7 +104,7 @@ public struct MultimodalInput: Sendable {
     }
   }
 
-  /// Nil unless it is text; the other properties accordingly.
+  /// The text; nil for an input of another type. The other properties do the same.
   public var text: String? {
     if case .text(let text) = part { return text }
     return nil

@@ -4,11 +4,11 @@
 #import "ExecuTorchLLMInternal.h"
 
 static int32_t Size(NSInteger size) {
-  // 0, which the C interface refuses, for a size that does not fit.
+  // The C interface refuses 0, so it also refuses sizes that do not fit in an int32_t.
   return size > 0 && size <= INT32_MAX ? (int32_t)size : 0;
 }
 
-/// The part for the C interface, whose memory belongs to `input`.
+/// The same input for the C interface. It points to memory of `input`.
 static et_llm_input PartOf(ExecuTorchLLMMultimodalInput *input) {
   et_llm_input part = {ET_LLM_INPUT_TEXT, {0, 0, 0}, "", 0};
   NSData *data = nil;

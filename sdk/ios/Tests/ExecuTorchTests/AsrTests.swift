@@ -66,7 +66,7 @@ final class AsrTests: XCTestCase {
     XCTAssertNotEqual(try runner.transcribe(samples, config), try expected())
   }
 
-  /// The encoder takes the samples themselves; the next token is the last one and their sum.
+  /// The encoder takes the samples themselves; each token is the previous token plus the sum of the samples.
   func testAModelWithoutAPreprocessor() throws {
     let runner = AsrRunner(modelPath: path("samples.pte"))
     XCTAssertEqual(try runner.transcribe([1, 2], AsrTranscribeConfig { $0.maximumNewTokens = 4 }), "#&),")

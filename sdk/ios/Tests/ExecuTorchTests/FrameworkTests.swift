@@ -35,7 +35,7 @@
       XCTAssertEqual(sum.scalars(), [2, 3, 4, 5, 6, 8])
     }
 
-    /// Columns first: the order of the dimensions is another one, and nothing is copied.
+    /// A column-major multi-array becomes a tensor with another dimension order, without a copy.
     func testAMultiArrayMayHaveAnotherOrderOfDimensions() throws {
       let array = try multiArray([1, 4, 2, 5, 3, 6] as [Int32], [2, 3], [1, 2], .int32)
       let tensor = try AnyTensor(array)
@@ -45,7 +45,7 @@
       XCTAssertEqual(Tensor<Int32>(tensor).scalars(), [1, 4, 2, 5, 3, 6])
     }
 
-    /// Rows of 4 elements, of which 3 count: they are copied.
+    /// A multi-array with an unused fourth element in each row is copied.
     func testAMultiArrayWithGapsIsCopied() throws {
       let array = try multiArray([1, 2, 3, -1, 4, 5, 6, -1] as [Double], [2, 3], [4, 1], .double)
       let tensor = try Tensor<Double>(AnyTensor(array))
@@ -53,7 +53,7 @@
       XCTAssertEqual(tensor.scalars(), [1, 2, 3, 4, 5, 6])
       array.dataPointer.assumingMemoryBound(to: Double.self)[0] = 9
       XCTAssertEqual(tensor.scalars()[0], 1)
-      // Turned, with gaps: row-major in the tensor.
+      // A column-major multi-array with gaps becomes a row-major tensor.
       let turned = try multiArray([1, 4, 0, 2, 5, 0, 3, 6, 0] as [Int8], [2, 3], [1, 3], .int8)
       XCTAssertEqual(Tensor<Int8>(try AnyTensor(turned)).scalars(), [1, 2, 3, 4, 5, 6])
     }

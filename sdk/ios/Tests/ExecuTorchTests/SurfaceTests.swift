@@ -96,7 +96,7 @@ final class SurfaceTests: XCTestCase {
     XCTAssertTrue(try Corpus.module("multi_method").execute("get_list").allSatisfy(\.isInteger))
   }
 
-  /// IOS-21: outputs and state, too.
+  /// IOS-21: metadata of outputs and state.
   func testIOS21MetadataOfOutputsAndState() throws {
     let metadata = try Corpus.module("counter").methodMetadata("forward")
     XCTAssertEqual(metadata.outputValueTags, [.tensor, .tensor])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m sdk.debug`: the first operator that departs, here and on a device, and the layers of quantised models."""
+"""`python -m sdk.debug`: the first operator whose result differs, here and on a device; layers of quantised models."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def line_of(text: str) -> int:
 
 
 def test_a_sound_program(sound: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """DT-06, MDB-03: every layer is compared, also inside of the delegate, and none departs."""
+    """DT-06, MDB-03: every layer is compared, also inside of the delegate, and no difference is found."""
     status, found = debug(sound["folder"] / "deep.pte", "--etrecord", sound["folder"] / "right.etrecord")
     assert status == 0 and found["first"] is None and found["departing"] == []
     compared = [layer["operator"] for layer in found["layers"]]
@@ -86,7 +86,7 @@ def test_a_sound_program(sound: dict[str, Any], capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("number", [0, 23])
 def test_a_wrong_weight_is_named(sound: dict[str, Any], number: int, tmp_path: Path) -> None:
-    """DT-06: one element of one weight of a model of 50 layers."""
+    """DT-06: in a model of 50 layers, one element of one weight is changed."""
     damaged = deep.deep()
     with torch.no_grad():
         damaged.blocks[number].conv.weight[3, 2, 1, 1] += 0.05
@@ -96,7 +96,7 @@ def test_a_wrong_weight_is_named(sound: dict[str, Any], number: int, tmp_path: P
     assert first["operator"] == "aten.conv2d.default" and first["dtype"] == "float32"
     assert (first["file"], first["line"]) == (deep.__file__, line_of("self.conv(x)"))
     assert first["position"][1] == 3  # the channel of the weight
-    assert 0 < first["error"] <= 0.05 * 3 + 1e-6  # inputs are within 3
+    assert 0 < first["error"] <= 0.05 * 3 + 1e-6  # the magnitude of inputs is at most 3
     assert first["error"] > 100 * first["tolerance"]
 
 
@@ -209,7 +209,7 @@ def test_weights_that_are_random_are_named_as_the_cause(tmp_path: Path, capsys: 
     status, found = debug(f"{model}:Net", pte)
     assert status == 1 and found["random_weight"] == "layer.weight"
     capsys.readouterr()
-    # A program that was made of another model departs for another reason.
+    # `seeded` has the same weights each time, so its difference from this program is not explained by random weights.
     assert main([f"{seeded}:Net", str(pte)]) == 1
     assert "each time that it is built" not in capsys.readouterr().out
 

@@ -54,7 +54,7 @@ def test_ins_07_blocks_and_events() -> None:
     events = by_name(inspector)
     data = events["OPERATOR_CALL"].perf_data
     assert isinstance(data, PerfData) and data.raw == [1, 2, 3]
-    # Percentiles are interpolated: 10 % of the way from the first to the last of three is 0.2 places.
+    # Percentiles are interpolated: of three sorted values, the 10th percentile is at index 0.2.
     assert [data.p10, data.p50, data.p90, data.avg, data.min, data.max] == pytest.approx([1.2, 2, 2.8, 2, 1, 3])
     assert events["gemm"].start_time == [15 * MS, 25 * MS, 35 * MS]
     assert events["7"].is_delegated_op and events["7"].delegate_debug_identifier == 7
@@ -63,7 +63,7 @@ def test_ins_07_blocks_and_events() -> None:
 
 
 def test_ins_04_the_total_of_a_module_in_a_delegate() -> None:
-    """INS-04: two operators of 0.5 and 1 ms, of one module each, in a delegate that takes 2 ms."""
+    """INS-04: a delegate takes 2 ms. Its two operators take 0.5 and 1 ms and belong to different modules."""
     inspector = Inspector(etdump_data=dumps.three_runs())
     events = by_name(inspector)
     conv, head = {"L__self___conv": ("conv", "Conv2d")}, {"L__self___head": ("head", "Linear")}
@@ -74,7 +74,7 @@ def test_ins_04_the_total_of_a_module_in_a_delegate() -> None:
     assert inspector.find_total_for_module("conv") == 0.5
     assert inspector.find_total_for_module("head") == 1 + (0.5 + 1.5 + 2.5) / 3
     assert inspector.find_total_for_module("L__self__") == 0.5 + 1 + 1.5
-    # Without the times of its operators, the time of the call counts.
+    # If the delegate logs no times of operators, the time of the delegate call is used.
     for name in ("7", "gemm"):
         events[name].perf_data = None
     assert inspector.find_total_for_module("conv") == 2

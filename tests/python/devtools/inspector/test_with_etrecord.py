@@ -77,7 +77,7 @@ def inspect(made: dict[str, Any]) -> Inspector:
 
 
 def test_nodes_of_another_graph_of_the_record(net: Net, tmp_path: Path) -> None:
-    """The events get the lines of the graph that is named."""
+    """The events get their source lines from the graph of the record that the call names."""
     program = make(net, delegated=False)
     paths = record_run(program.buffer, tmp_path)
     record = program.get_etrecord()

@@ -67,7 +67,7 @@ typedef NS_ENUM(NSInteger, ExecuTorchLLMMultimodalInputType) {
 - (instancetype)init NS_UNAVAILABLE;
 
 @property(nonatomic, readonly) ExecuTorchLLMMultimodalInputType type;
-/// Nil unless it is text; the other properties accordingly.
+/// The text; nil for an input of another type. The other properties do the same.
 @property(nonatomic, readonly, nullable) NSString *text;
 @property(nonatomic, readonly, nullable) ExecuTorchLLMImage *image;
 @property(nonatomic, readonly, nullable) ExecuTorchLLMAudio *audio;

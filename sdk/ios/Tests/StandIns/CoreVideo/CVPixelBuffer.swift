@@ -27,10 +27,10 @@ public final class CVPixelBuffer {
   let isPlanar: Bool
   let planes: [Plane]
   let canLock: Bool
-  /// Only here.
+  /// Only in this stand-in.
   public private(set) var lockCount = 0
 
-  /// Only here: the bytes of each plane, and of each plane its width, height and bytes of a row.
+  /// Only in this stand-in. Each plane has its bytes, its width and height, and the number of bytes in a row.
   public init(type: OSType, isPlanar: Bool, planes: [(bytes: [UInt8], width: Int, height: Int, bytesPerRow: Int)], canLock: Bool = true) {
     self.type = type
     self.isPlanar = isPlanar

@@ -18,7 +18,7 @@ public final class Bitmap {
     RGBA_1010102
   }
 
-  /** Only here: how many bitmaps were made and not recycled. */
+  /** Not in Android: the number of bitmaps that were made and not recycled. */
   public static int alive = 0;
 
   private final int[] colors;

@@ -12,12 +12,12 @@ public final class HardwareBuffer implements AutoCloseable {
   private final int format;
   private final long usage;
 
-  /** Only here: the colours, as of Bitmap.createBitmap(). */
+  /** Not in Android: the colours, in the form that Bitmap.createBitmap() takes. */
   public final int[] colors;
 
   private boolean isClosed;
 
-  /** Only here. */
+  /** Not in Android. */
   public HardwareBuffer(int[] colors, int width, int height, int format, long usage) {
     this.colors = colors;
     this.width = width;

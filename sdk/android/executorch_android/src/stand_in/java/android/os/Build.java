@@ -4,7 +4,7 @@ package android.os;
 /** The version of the system. */
 public class Build {
   public static class VERSION {
-    /** Here it can be set. */
+    /** Android's field is final. Tests can set this one. */
     public static int SDK_INT = 35;
   }
 }

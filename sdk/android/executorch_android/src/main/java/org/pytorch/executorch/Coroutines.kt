@@ -58,7 +58,7 @@ private suspend fun Module.executeAndCopy(methodName: String, inputs: Array<out 
   currentCoroutineContext().ensureActive()
   val cancellation = Cancellation()
   return coroutineScope {
-    // `Unconfined`: it is resumed in the thread that cancels, because the run keeps this one busy.
+    // `Unconfined`: the watcher resumes in the thread that cancels, because the run keeps this thread busy.
     val watcher = launch(Dispatchers.Unconfined) { whenCancelled(cancellation::cancel) }
     try {
       runInterruptible { executeCopied(methodName, inputs, cancellation) }

@@ -5,7 +5,7 @@ import java.util.concurrent.locks.ReentrantLock
 import kotlin.concurrent.withLock
 
 /**
- * A native model that makes one call at a time, and calls back in the thread of the call. It is loaded at first use.
+ * A native model, which is loaded at first use. It makes one call at a time, and runs callbacks in the calling thread.
  *
  * @param path of the program, for exceptions.
  * @param open loads the model; [free] frees it, and must not refer to the owner of this object.
@@ -34,9 +34,9 @@ internal class NativeModel(
       ExecutorchException.withFile(path) { Reaper.keeping(this) { block(loaded()) } }
     }
 
-  /** Calls [block], also during another call, but not without a model. */
+  /** Calls [block] with the model if it is loaded. Does not wait for another call of the model that is running. */
   fun meanwhile(block: (Long) -> Unit) {
-    // Does not take the lock, which the thread at work holds. `Synchronized` with close(), which frees the model.
+    // Does not take `lock`, which the thread of the running call holds. The monitor keeps close() from freeing it.
     synchronized(this) { Reaper.keeping(this) { if (handle != 0L) block(handle) } }
   }
 
@@ -47,7 +47,7 @@ internal class NativeModel(
   }
 
   private fun giveTo(block: (Long) -> Unit, model: Long) {
-    // Before the call, which frees the model: meanwhile() must not use it any more.
+    // The block frees the model, so meanwhile() must not use it from here on.
     synchronized(this) { handle = 0 }
     try {
       block(model)

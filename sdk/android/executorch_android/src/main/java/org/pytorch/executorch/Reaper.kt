@@ -43,8 +43,8 @@ internal object Reaper {
   @Volatile private var kept: Any? = null
 
   /**
-   * Keeps [owner] reachable until this call: a virtual machine may free an object that no code reads any more, also
-   * while its native object is at work. Reference.reachabilityFence does the same, from Android 9 on.
+   * Keeps [owner] reachable until this call. Without it, the virtual machine could free an owner that no code reads any
+   * more while its native object is still running. Reference.reachabilityFence does the same, from Android 9 on.
    */
   fun keepReachable(owner: Any) {
     kept = owner

@@ -13,7 +13,7 @@ public final class AssetManager {
   private final long offset;
   private final long length;
 
-  /** Only here: a package with one asset that is not compressed. */
+  /** Not in Android: makes the assets of a package with one asset, which is not compressed. */
   public AssetManager(File apk, String name, long offset, long length) {
     this.apk = apk;
     this.name = name;

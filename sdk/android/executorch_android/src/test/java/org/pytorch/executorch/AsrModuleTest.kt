@@ -98,7 +98,7 @@ internal class AsrModuleTest {
     }
   }
 
-  /** The encoder takes the samples themselves; the next token is the last one and their sum. */
+  /** The encoder takes the samples themselves; each token is the previous token plus the sum of the samples. */
   @Test
   fun aModelWithoutAPreprocessor() = AsrModule(File(folder, "samples.pte").path, null).use { model ->
     val sound = FloatArray(2000).apply { this[1999] = 3f }

@@ -80,11 +80,12 @@ private fun compare(what: String, calls: Int, cpp: Long, call: () -> Unit) {
   fun each(nanoseconds: Long) = nanoseconds / 1e3 / calls
   fun median(times: List<Long>) = times.sorted()[times.size / 2]
   val (inCpp, inKotlin) = rounds.unzip()
-  println("%s, %d rounds of %d calls in turns, us of a call:".format(what, rounds.size, calls))
+  println("%s: %d rounds of %d calls, C++ and Kotlin in turn; microseconds per call:".format(what, rounds.size, calls))
   fun line(name: String, cpp: Long, kotlin: Long) =
     println("  %-7s C++ %8.2f, Kotlin %8.2f: %5.2f more".format(name, each(cpp), each(kotlin), each(kotlin - cpp)))
   line("least", inCpp.min(), inKotlin.min())
   line("median", median(inCpp), median(inKotlin))
   line("mean", inCpp.sum() / inCpp.size, inKotlin.sum() / inKotlin.size)
-  println("  the garbage collector and the compiler besides: %.2f".format(each(ofProcess - ofThread) / rounds.size))
+  val ofOthers = each(ofProcess - ofThread) / rounds.size
+  println("  CPU time of other threads (garbage collector, JIT compiler), per Kotlin call: %.2f".format(ofOthers))
 }

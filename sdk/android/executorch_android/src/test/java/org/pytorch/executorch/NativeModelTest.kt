@@ -10,7 +10,7 @@ import kotlin.test.assertTrue
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Timeout
 
-/** Which threads may use a native model, and when it is freed. The models here are numbers. */
+/** Which threads may use a native model, and when it is freed. The handles of the tests are numbers without a model. */
 @Timeout(60)
 internal class NativeModelTest {
   private val freed = ConcurrentLinkedQueue<Long>()
@@ -20,7 +20,7 @@ internal class NativeModelTest {
     return NativeModel("model.pte", { number }, { freed += it })
   }
 
-  /** What stop() of another thread passes to native code. */
+  /** The handles that a call of stop() in another thread would pass to native code. */
   private fun stoppedBy(model: NativeModel): List<Long> {
     val stopped = ConcurrentLinkedQueue<Long>()
     thread { model.meanwhile { stopped += it } }.join()
@@ -53,7 +53,7 @@ internal class NativeModelTest {
     assertEquals(listOf(7L), freed.toList())
   }
 
-  /** Compiled code, unlike interpreted code, does not keep an object whose fields it has read. */
+  /** JIT-compiled code does not keep an object alive after it has read its fields, so the model could be collected. */
   @Test
   fun aModelAtWorkIsNotFreed() {
     val ways =

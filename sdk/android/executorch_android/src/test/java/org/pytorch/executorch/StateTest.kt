@@ -5,14 +5,14 @@ import java.io.File
 import kotlin.test.assertEquals
 import org.junit.jupiter.api.Test
 
-/** State that methods share: the methods `add` and `mul` of one count, which starts at 1, return the new count. */
+/** State that methods share: `add` and `mul` change the same count, which starts at 1, and return its new value. */
 internal class StateTest {
   private fun Module.call(method: String, x: Float): Float =
     execute(method, EValue.from(Tensor.fromBlob(floatArrayOf(x), longArrayOf(1))))[0].toTensor().dataAsFloatArray[0]
 
   @Test
   fun methodsShareState() {
-    // The second module begins anew.
+    // The second module starts with the initial count.
     repeat(2) {
       Module.load(File(Corpus.root.parentFile, "shared_state.pte").path).use { module ->
         assertEquals(3f, module.call("add", 2f))

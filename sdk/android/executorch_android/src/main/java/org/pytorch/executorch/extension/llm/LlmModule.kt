@@ -103,8 +103,8 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
    *
    * @param seqLen the most tokens of prompt and answer together.
    * @param echo whether the callback receives the prompt first.
-   * @return 0; failures are exceptions, among them [ExecutorchRuntimeException.ExecutorchInvalidArgumentException] for a
-   *   prompt that is too long for the context. After a failure call [resetContext].
+   * @return 0. Failures are exceptions, after which [resetContext] must be called. A prompt that is too long for the
+   *   context is an [ExecutorchRuntimeException.ExecutorchInvalidArgumentException].
    */
   @JvmOverloads
   public fun generate(prompt: String, seqLen: Int, llmCallback: LlmCallback, echo: Boolean = true): Int =
@@ -285,7 +285,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
   public fun saveSession(path: String): Unit = nativeModel.use { Native.llmSaveSession(it, path.toByteArray()) }
 
   /**
-   * Goes on with a conversation of [saveSession], of the same program.
+   * Loads a conversation that [saveSession] wrote for the same program.
    *
    * @throws ExecutorchRuntimeException for a file that is cut, changed or of another program. The conversation is then as
    *   before.
