@@ -59,9 +59,8 @@ class PrettyPrinter {
     if (in_.take(bytes)) {
       std::transform(all.begin(), all.end(), std::back_inserter(entries), [](const Entry& entry) { return &entry; });
       std::stable_sort(entries.begin(), entries.end(), [this](const Entry* a, const Entry* b) {
-        return have_order(a->key, b->key)
-                   ? ordered(in_, "<", a->key, b->key)
-                   : in_.step() && std::string_view(python_name(a->key)) < python_name(b->key);
+        return have_order(a->key, b->key) ? ordered(in_, "<", a->key, b->key)
+                                          : in_.step() && std::string_view(python_name(a->key)) < python_name(b->key);
       });
       in_.budget().give_back(bytes);
     }
