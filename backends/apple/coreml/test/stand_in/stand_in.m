@@ -7,8 +7,8 @@
 //   array = {"type": MLMultiArrayDataType, "shape": [...], "data": Base64}
 //
 // `shapes` lists the enumerated shapes of an input, if it has any. A prediction returns the outputs of the first call
-// with these inputs; with a state, the outputs of the next step. A call with `fails` is an error with this text, one with
-// `raises` an exception. Calls without inputs fit any inputs. With COREML_STAND_IN_PADDED the rows of outputs have
+// with these inputs; with a state, the outputs of the next step. A call with `fails` is an error with this text, one
+// with `raises` an exception. Calls without inputs fit any inputs. With COREML_STAND_IN_PADDED the rows of outputs have
 // gaps, as those of the Neural Engine have. Each call appends a line to the file COREML_STAND_IN_LOG.
 #import <CoreML/CoreML.h>
 #import <GNUstepBase/NSData+GNUstepBase.h>
