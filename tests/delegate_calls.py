@@ -12,7 +12,7 @@ from sdk.exir._serialize._program import deserialize_pte_binary, serialize_pte_b
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 WRONG_COUNTS = {"one less": -1, "one more": 1}
-MESSAGE = "the program calls a delegate with {} arguments, whose payload has"
+MESSAGE = "the program passes {} arguments to a delegate whose payload has"
 
 
 def with_wrong_count(program: bytes, change: int) -> tuple[bytes, str]:

@@ -38,7 +38,7 @@ PYTHON = {
     ],
     "sdk.devtools.inspector": ["EventBlock", "Event"],
 }
-"""What the documented references of Python generate from docstrings: members of a module or of a class."""
+"""The members that the pages of the Python reference take from docstrings, by module or `module:Class`."""
 
 CPP = {
     "executor/program.h": ["Program"],

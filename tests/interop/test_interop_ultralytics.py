@@ -23,7 +23,7 @@ model = YOLO("yolo11n.yaml")  # the architecture; weights of theirs would be a d
 for module in model.model.modules():
     if isinstance(module, torch.nn.BatchNorm2d):
         module.momentum = 1.0
-model.model.train()(torch.rand(8, 3, 64, 64))  # the norms keep what they have seen: results depend on the image
+model.model.train()(torch.rand(8, 3, 64, 64))  # sets the norms' statistics; without them, results hardly vary by image
 images = [torch.rand(1, 3, 64, 64) for _ in range(2)]
 with torch.no_grad():
     expected = [model.model.eval()(image)[0] for image in images]

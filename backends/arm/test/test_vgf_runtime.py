@@ -218,7 +218,7 @@ def test_arguments_that_do_not_fit_the_payload(capfd: Any) -> None:
         (
             Call(lambda x, y: x + y),
             (x, x.clone()),
-            "VGF: the program calls a delegate with 2 arguments, whose payload has 2 inputs and 1 outputs",
+            "VGF: the program passes 2 arguments to a delegate whose payload has 2 inputs and 1 outputs",
         ),
         (
             Call(lambda x: x[:1] * 2),

@@ -193,7 +193,7 @@ def test_a_payload_for_other_tensors_is_an_error(tmp_path: Path, image: torch.Te
         (lower(nn.ReLU(), (torch.randn(7),)), r"(?s)\[InvalidArgument\].*its payload expects \[7\]"),
         (
             lower(Sum(), (torch.randn(7), torch.randn(7))),
-            r"(?s)\[InvalidProgram\].*with 2 arguments, whose payload has 2 inputs and 1 outputs",
+            r"(?s)\[InvalidProgram\].*passes 2 arguments to a delegate whose payload has 2 inputs and 1 outputs",
         ),
     ):
         buffer = _with_payload(ours, other.delegates[0].processed_bytes)

@@ -168,7 +168,7 @@ TEST_F(AtenMethodTest, ArgumentsAreCheckedAgainstTheSchema) {
   const int32_t a = wrong.tensor(planned(0)), c = wrong.tensor(planned(16)), text = wrong.string("1");
   EXPECT_EQ(run(wrong, "aten::add", "out", {a, a, text, c, c}), Error::InvalidProgram);
   EXPECT_THAT(log(), HasSubstr("Argument 2 of aten::add must be a Scalar, the program passes a String"));
-  // Kernels that write elsewhere or do not exist.
+  // Operators that are neither out variants nor in place, and one that PyTorch does not have.
   ProgramBuilder functional;
   const int32_t s = functional.tensor(planned(0)), t = functional.tensor(planned(16)), two = functional.integer(2);
   EXPECT_EQ(run(functional, "aten::add", "Tensor", {s, s, two, t, t}), Error::OperatorMissing);

@@ -39,7 +39,7 @@ StridedView slice_of(const Tensor& tensor, const Slice& slice) {
   return StridedView::of(tensor).slice(slice.dim, slice.start, slice.length, slice.step);
 }
 
-// out = in, with `src` in place of `part`, a view of `out` that is taken after `out` is resized.
+// out = in, with `src` in the part that `part_of` returns: a view of `out`, taken after `out` is resized.
 template <typename View>
 Tensor& copy_with_part(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const Tensor& src, Tensor& out,
                        const View& part_of) {

@@ -87,9 +87,9 @@ def _layer(found: Comparison) -> dict[str, Any]:
         "departs": found.departs,
         "dtype": str(found.found.dtype).removeprefix("torch."),
         "shape": list(found.expected.shape),
-        "error": _number(found.error),
+        "error": _difference(found.error),
         "tolerance": found.tolerance,
-        "rounding": _number(found.rounding),
+        "rounding": _difference(found.rounding),
         "position": list(found.position),
         "expected": _element(found.expected, found.position),
         "found": _element(found.found, found.position),
@@ -129,11 +129,14 @@ def _place(node: Node) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> float | str | None:
-    """JSON has no infinities: an infinite ratio becomes null, an infinite error "inf"."""
-    if math.isfinite(value):
-        return value
-    return None if value == math.inf else str(value)
+def _number(ratio: float) -> float | str | None:
+    """JSON has no infinities: an infinite ratio, which is an exact match, becomes null."""
+    return None if ratio == math.inf else _difference(ratio)
+
+
+def _difference(value: float) -> float | str:
+    """JSON has no infinities: an infinite difference becomes "inf"."""
+    return value if math.isfinite(value) else str(value)
 
 
 def _element(value: torch.Tensor, position: Sequence[int]) -> Any:
@@ -151,7 +154,7 @@ def as_text(result: Result) -> str:
     if departing:
         lines += ["", "The first operator that departs from eager mode:", *_paragraph(departing[0])]
         if len(departing) > 1:
-            lines += ["", "Others depart too, each on the inputs that it had:"]
+            lines += ["", "Others depart too, each compared on the inputs that it had in the runtime:"]
             lines += [f"  {_headline(found)}" for found in departing[1:]]
         if result.random_weight is not None:
             lines += [
@@ -161,7 +164,7 @@ def as_text(result: Result) -> str:
                 "or pass the --etrecord that was saved when the program was exported.",
             ]
         if not result.are_inputs_known:
-            lines += ["", "The ETDump does not identify its inputs. If they differ, pass them as --inputs FILE.pt."]
+            lines += ["", "The ETDump does not name its inputs: if they were others, pass them as --inputs FILE.pt."]
     else:
         worst = max(
             (found for found in result.compared if found.error > 0),

@@ -77,8 +77,8 @@ class Program:
 
         Args:
             etdump_path: The ETDump (`.etdp`).
-            debug_buffer_path: The tensors, of a program that was loaded with a `debug_buffer_size`. A RuntimeWarning
-                says how large that must be, if it was too small for all of them.
+            debug_buffer_path: The file for the tensors, if the program was loaded with a `debug_buffer_size`. If that
+                size was too small for all tensors, a RuntimeWarning says how large it must be.
 
         Raises:
             RuntimeError: The program was loaded without `enable_etdump=True`, or nothing has run.

@@ -65,7 +65,7 @@ export class Tensor {
   /** The dimensions from the outermost in memory to the innermost. */
   readonly dimOrder: readonly number[];
 
-  /** Over `data`, which is not copied. By default it has the dtype of the typed array. */
+  /** A tensor over `data`, which is not copied. By default, the tensor has the dtype of the typed array. */
   constructor(data: TypedArray, sizes: readonly number[], scalarType?: ScalarType, dimOrder: readonly number[] = []) {
     const type = scalarType ?? ScalarType.ofArray(data);
     // Half tensors may also be given as bits on engines that have Float16Array.

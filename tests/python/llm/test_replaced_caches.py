@@ -152,7 +152,7 @@ def test_positions_in_rings():
 
 
 def test_attention_sinks_of_a_model():
-    """Within the window, a model with sinks gives the results of the whole model; beyond it, it continues."""
+    """Within the window, a model with sinks gives the results of one without a cache; beyond it, finite results."""
     reference = small()
     model = cached(reference)
     assert attention_sink.enable_attention_sink(model, model.params, SINKS, 8) is model

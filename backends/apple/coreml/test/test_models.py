@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models from eager to a payload that the interpreter computes, in both precisions."""
+"""Models of the zoo, lowered for Core ML and run by the interpreter, give eager's results in both precisions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Whether 64 times the number of elements fits in size_t: the size in bytes then does, and sizes of workspaces, too.
+/// Whether 64 times the number of elements fits in size_t. If so, the sizes of the tensor and of workspaces fit, too.
 bool is_addressable(const Shape& shape) {
   CheckedSize size = 64;
   for (const size_t dim : shape) {

@@ -40,7 +40,7 @@ _TRANSPOSES = ("aten.permute_copy.default", "aten.t_copy.default", "aten.transpo
 
 
 class Lowering:
-    """The graph of a program so far. The program is `settled`.
+    """The graph of a program so far. The caller holds the context `transforms.constants.settled(program)`.
 
     Attributes:
         graph: The graph.
@@ -109,7 +109,7 @@ class Lowering:
         self._positions[node] = [position]
 
     def emit(self, node: Node, name: str | None = None, args: list[Any] | None = None) -> None:
-        """Lowers the call of an operator that the interpreter has under its name in ATen."""
+        """Lowers a call to an operator of ATen, which `npu.interpreter` can compute."""
         name = name or name_of(node)
         given = [self.argument(each) for each in (arguments_of(node).values() if args is None else args)]
         call = Call(name, given, [])
@@ -189,7 +189,7 @@ class Lowering:
         arguments = [self.argument(each) for each in arguments_of(node).values()]
         data = aten(name, [value.data, *arguments[1:]]).contiguous()
         if given.axis is not None:
-            # Finds the new position of the axis with a tensor whose other dimensions have different sizes.
+            # Finds the new position of the axis by moving a tensor in which no two dimensions have the same size.
             sizes = range(2, value.data.dim() + 2)
             places = list(aten(name, [torch.empty(tuple(sizes), device="meta"), *arguments[1:]]).shape)
             given = dataclasses.replace(given, axis=places.index(sizes[given.axis]))

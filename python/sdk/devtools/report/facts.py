@@ -29,7 +29,7 @@ class PlannedTensor:
     offset: int
     first: int
     last: int
-    made_by: str  # the operator that writes it, or "input", "initial value" or "nothing"
+    made_by: str  # the operator that writes it, or "input", "initial value", "a view of another tensor" or "nothing"
 
 
 @dataclass
@@ -103,7 +103,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
         results = values_written(plan, call)
         for value in values_touched(plan, call):
             uses.setdefault(value, []).append(position)
-            # Other tensors are written before they are read, or share the memory of another tensor.
+            # Inputs and initial values are set below. Other tensors are written before they are read, or are views.
             writer.setdefault(value, call_name(plan, call) if value in results else "a view of another tensor")
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:

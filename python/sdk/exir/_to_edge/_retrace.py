@@ -51,8 +51,8 @@ def retraced(program: ExportedProgram, table: Any, reason: Exception) -> Exporte
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
             f"PyTorch's tracer fixes the dynamic sizes of {', '.join(sorted(lost))} at those of the example inputs "
-            f"when it makes this program functional, which is needed because {reason}. Write to a copy (.clone()) of "
-            "that view, or export without dynamic shapes.",
+            f"when it makes this program functional, which is needed because {reason}. Write to a copy (.clone()) "
+            "instead of a view, or export without dynamic shapes.",
         )
     return functional
 
@@ -71,8 +71,9 @@ def _dynamic_inputs(program: ExportedProgram) -> set[str]:
 
 
 def _with_eager_aliases(program: ExportedProgram) -> ExportedProgram:
-    """The program with a `select` or `slice` for each result of an operator that returns several views, and an alias
-    for each call that returns its argument, which the tracer copies. The same object if it has no such calls."""
+    """The program with a `select` or `slice` for each result of an operator that returns several views, and an `alias`
+    for each call that returns its argument, because the tracer would return a copy of that. The same object if the
+    program has no such calls."""
     if not any(node.target in _DIM_OF or returns_argument(node) for node in _nodes(program.graph_module)):
         return program
     root = copy.deepcopy(program.graph_module)
@@ -120,7 +121,7 @@ def _split(node: Node) -> None:
                 view = node.graph.call_function(aten.slice.Tensor, (source, dim, start, start + sizes[index]))
         view.meta = dict(user.meta)
         user.replace_all_uses_with(view)
-        name = user.name  # the program's signature names its outputs
+        name = user.name  # the new node takes this name, by which the program's signature may refer to an output
         node.graph.erase_node(user)
         view.name = name
     node.graph.erase_node(node)

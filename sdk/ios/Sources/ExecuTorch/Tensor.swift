@@ -13,11 +13,11 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
   public var shapeDynamism: ShapeDynamism { anyTensor.shapeDynamism }
   public var count: Int { anyTensor.count }
 
-  /// - Precondition: the elements of `tensor` are of type `T`; otherwise ``AnyTensor/asTensor()`` returns nil.
+  /// - Precondition: the elements of `tensor` are of type `T`. ``AnyTensor/asTensor()`` returns nil where this fails.
   public init(_ tensor: AnyTensor) {
     precondition(
       tensor.dataType == T.dataType,
-      "expected a tensor of \(T.dataType), found one of \(tensor.dataType): asTensor() gives nil, copy(to:) converts")
+      "expected a tensor of \(T.dataType), found one of \(tensor.dataType): use copy(to:), or asTensor() to test")
     anyTensor = tensor
   }
 

@@ -37,7 +37,7 @@ _MAX_SIZE = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor of the graph. `constant` has its elements if they are known, in a type that NumPy has for `dtype`."""
+    """A tensor of the graph. `constant` has its elements in `numpy_type(dtype)`, or is None if they are not known."""
 
     name: str
     shape: tuple[int, ...]
@@ -61,9 +61,9 @@ class Graph:
         self.inputs: list[Value] = []
         self.outputs: list[str] = []
         self.location = ""
-        """The location in the model of operators that are added next; the file contains it with `dump_debug_info`."""
+        """Where the model calls what is lowered next; written to the file only with `dump_debug_info`."""
         self.origin: tuple[int, ...] = ()
-        """The debug handles of the model's nodes from which the operators that are added next are made."""
+        """The debug handles of the model's nodes that are lowered next."""
         self._operators: list[_Operator] = []
         self._names: Counter[str] = Counter()
         self._constants: dict[tuple[Any, ...], Value] = {}
@@ -76,7 +76,7 @@ class Graph:
         return value
 
     def output(self, value: Value) -> None:
-        """Makes a tensor an output. One that is an input, a constant or another output already is copied."""
+        """Makes a tensor an output. An input, a constant or a tensor that is an output already is copied first."""
         computed = value.constant is None and all(value is not given for given in self.inputs)
         if not computed or value.name in self.outputs:
             value = self.emit(Op["IDENTITY"], [value], value.shape, value.dtype)

@@ -21,7 +21,7 @@ class GridPositions(nn.Module):
         self.register_buffer("following", torch.zeros(max_context_len + 1, dtype=torch.int64))
 
     def of_text(self, input_pos: Tensor, count: int) -> Tensor:
-        """int64 [3, count] for text from the slot int64 [1] on."""
+        """The int64 [3, count] positions of text that begins at the slot `input_pos`, int64 [1]."""
         positions = self.following[input_pos] + torch.arange(count)
         self.following[input_pos + 1 + torch.arange(count)] = positions + 1
         return positions.expand(3, -1)

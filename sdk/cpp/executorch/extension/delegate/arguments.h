@@ -43,7 +43,7 @@ auto shape_text(aten::ArrayRef<T> sizes) {
 inline runtime::Error check_count(const char* backend, runtime::Span<runtime::EValue*> args, size_t inputs,
                                   size_t outputs) {
   ET_CHECK_OR_RETURN_ERROR(args.size() == inputs + outputs, InvalidProgram,
-                           "%s: the program calls a delegate with %zu arguments, whose payload has %zu inputs and %zu "
+                           "%s: the program passes %zu arguments to a delegate whose payload has %zu inputs and %zu "
                            "outputs: export the program again",
                            backend, args.size(), inputs, outputs);
   return runtime::Error::Ok;

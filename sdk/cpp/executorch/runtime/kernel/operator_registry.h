@@ -81,7 +81,7 @@ struct KernelKey {
   const char* data() const { return kernel_key_data_; }
 
  private:
-  // All zero for a fallback: the table of kernels needs no bytes in the program's file.
+  // A fallback is all zero, so that the table of kernels is in .bss and adds no bytes to the executable.
   const char* kernel_key_data_ = nullptr;
 };
 

@@ -63,7 +63,7 @@ def headroom(b: Builder, value: Value) -> Value:
 
 
 def _guess(b: Builder, mantissa: Value, results: np.ndarray) -> Value:
-    """`results`, from 1 to 2 for each of `GUESSES`, in units of 2^-29."""
+    """The first guess for a mantissa, in units of 2^-29: `results` has one, from 1 to 2, for each of `GUESSES`."""
     index = rescale(b, mantissa, 2.0**-23, 0, DType.INT8, -128)
     parts = lookup(b, index, np.rint((results - 1) * 255) - 128)
     return b.add(rescale(b, parts, 2.0**29 / 255, -128, DType.INT32), 1 << 29)
@@ -132,8 +132,8 @@ class Total:
 
     Attributes:
         mantissa: The mantissa, with 31 bits.
-        room: The exponent, an int32 for each sum.
-        spare: A constant.
+        room: The bits by which each sum is shifted left, as int32.
+        spare: The bits by which all sums are then shifted right.
     """
 
     mantissa: Value

@@ -27,7 +27,7 @@ class Tried:
     """An operator whose lowering decides which calls TOSA can express."""
 
     def refusal(self, node: Node, partition: Partition) -> str | None:
-        """The reason why a call cannot be lowered, or None. Without a reason, the partition contains it afterwards."""
+        """Lowers the call to the partition. Returns the reason if the call cannot be lowered, otherwise None."""
         try:
             self.lower(node, partition)
         except UnsupportedError as error:

@@ -100,7 +100,8 @@ TEST_F(ChatTemplateTest, ErrorsSayWhere) {
   EXPECT_EQ(run("{{ (a] }}"), "1:6 unexpected ']', expected ')'");
   EXPECT_EQ(run("\n{{ a.b }}"), "2:5 'a' is undefined, and has no attribute 'b'");
   EXPECT_EQ(run("{{ 1 | nope }}"), "1:8 unknown filter 'nope'");
-  EXPECT_EQ(run("{{ [1] | random }}"), "1:10 filter 'random' is not available: each conversation has one text");
+  EXPECT_EQ(run("{{ [1] | random }}"),
+            "1:10 filter 'random' is not available: the text of a conversation must not be random");
   EXPECT_EQ(run("{{ 'a' | wordwrap(0) }}"), "1:10 filter 'wordwrap' needs a width of at least 1, found 0");
   EXPECT_EQ(run("{{ 1 is nope }}"), "1:9 unknown test 'nope'");
   EXPECT_EQ(run("{% if 0 %}{{ 1 | nope }}{% endif %}x"), "x");  // as jinja2: it may be guarded

@@ -94,8 +94,8 @@ bool json_separators(Interpreter& in, const Value& given, JsonStyle& style) {
   return true;
 }
 
-/// The filter `tojson` like in transformers: on one line, without HTML escapes, and without escapes for other
-/// characters.
+/// The filter `tojson` as in transformers: it never escapes HTML's special characters, and by default writes one line
+/// and keeps characters outside ASCII as they are.
 Value to_json(Interpreter& in, const Value& input, const Bound& arguments) {
   JsonStyle style;
   style.ascii = arguments.truthy(0);
@@ -140,7 +140,7 @@ Value indent(Interpreter& in, const Value& input, const Bound& arguments) {
     return (first || made.add('\n')) && (!indents || made.add(by.seen())) && made.add(line) && !(first = false);
   });
   const std::string_view text = input.as_text();
-  // The filter appends a newline, so that an empty last line counts as a line.
+  // Jinja's filter appends a newline before it splits the text: an empty last line counts as a line here.
   size_t last = text.size();
   const uint32_t end = last > 0 ? previous_character(text, last) : 0;
   if (first || (is_line_end(end) && end != '\r')) {
@@ -286,7 +286,7 @@ Value unavailable(Interpreter& in, const char* name, const char* why) {
   return in.fail(std::string("filter '") + name + "' is not available: " + why);
 }
 Value random(Interpreter& in, const Value&, const Bound&) {
-  return unavailable(in, "random", "each conversation has one text");
+  return unavailable(in, "random", "the text of a conversation must not be random");
 }
 Value strip_tags(Interpreter& in, const Value&, const Bound&) {
   return unavailable(in, "striptags", "it needs the names of all characters in HTML");

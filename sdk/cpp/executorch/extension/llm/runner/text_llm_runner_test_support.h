@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the tests of TextLLMRunner: a program that is a function.
+// Shared by the tests of TextLLMRunner: a fake program, whose next token a function computes from the earlier ones.
 #pragma once
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -106,7 +106,7 @@ class FakeDecoder final : public TextDecoderRunner {
   TensorPtr logits_;
 };
 
-/// The text `answer`, again and again, at the positions of its bytes.
+/// The token at position p is byte p of `answer` repeated without end.
 inline FakeDecoder::Next spells(std::string answer) {
   return [answer = std::move(answer)](const Ids& seen) {
     return static_cast<uint64_t>(static_cast<unsigned char>(answer[seen.size() % answer.size()]));

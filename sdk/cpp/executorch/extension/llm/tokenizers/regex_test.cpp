@@ -232,7 +232,7 @@ TEST(RegexTest, NestedRepetitionsHaveALimit) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("expected at most 64"), std::string::npos);
 }
 
-/// Both syntaxes allow nested classes: BLOOM's expression has one.
+/// Oniguruma's syntax and Rust's allow nested classes: BLOOM's expression has one.
 TEST(RegexTest, ClassesInClasses) {
   Found found;
   ASSERT_EQ(matches("[^(\\s|[.,])]+", "a.b)c|d(e f,g[h]", found), Error::Ok);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tensor_access.h and the sizes of exec_aten.h for at::Tensor.
+// The functions of tensor_access.h, and compute_numel() and safe_numel() of torch_types.h, for at::Tensor.
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 
 #include <utility>
