@@ -194,34 +194,53 @@ def create_submodule_from_nodes(
 ) -> tuple[GraphModule, Node]:
     """Moves nodes of a graph into a submodule. Returns the submodule and the `call_module` node that replaced them.
 
-    `gm` is changed. Results of the submodule are a list, read through `getitem` nodes.
+    `gm` is changed. Results of the submodule are a list of tensors, read through `getitem` nodes: of an operator that
+    returns a list (`split`), its elements.
     """
     from torch.fx.passes.tools_common import legalize_graph
     from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, insert_subgm, topo_sort
 
     name = f"fused_{tag}"
-    nodes = topo_sort(node_list)
+    nodes = topo_sort(_with_elements(node_list))
     submodule, inputs, outputs = fuse_as_graphmodule(gm, nodes, name)
     gm = insert_subgm(gm, submodule, inputs, outputs)
     erase_nodes(gm, nodes)
     if not skip_legalize_graph:
         legalize_graph(gm)
     call = next(n for n in gm.graph.nodes if n.op == "call_module" and n.target == name)
-    if len(outputs) == 1:
-        _return_list(gm, submodule, call)
-    output = submodule.graph.output_node()
-    output.args = (list(output.args[0]),)
-    submodule.recompile()
-    call.meta["val"] = [o.meta.get("val") for o in outputs]
+    _return_list(gm, submodule, call)
     return submodule, call
 
 
+def _with_elements(nodes: list[Node]) -> list[Node]:
+    """`nodes` and, if one of their several results is a list, the `getitem` nodes that read it."""
+    known = set(nodes)
+    results = [node for node in nodes if any(user not in known for user in node.users)]
+    if len(results) == 1:
+        return nodes  # `_return_list` opens it, with the elements that nothing reads
+    lists = [node for node in results if isinstance(node.meta.get("val"), list | tuple)]
+    return nodes + [user for node in lists for user in node.users if user not in known]
+
+
 def _return_list(gm: GraphModule, submodule: GraphModule, call: Node) -> None:
-    output = next(n for n in submodule.graph.nodes if n.op == "output")
-    if isinstance(output.args[0], Node):
-        output.args = ([output.args[0]],)
-        submodule.recompile()
-    with gm.graph.inserting_after(call):
-        item = gm.graph.call_function(operator.getitem, (call, 0))
-    item.meta = dict(output.args[0][0].meta)
-    call.replace_all_uses_with(item, delete_user_cb=lambda user: user is not item)
+    output = submodule.graph.output_node()
+    result = output.args[0]
+    if not isinstance(result, Node):
+        values = list(result)
+    elif isinstance(val := result.meta.get("val"), list | tuple):
+        with submodule.graph.inserting_before(output):
+            values = [_item(result, i, result.meta | {"val": val[i]}) for i in range(len(val))]
+    else:
+        values = [result]
+        with gm.graph.inserting_after(call):
+            item = _item(call, 0, result.meta)
+        call.replace_all_uses_with(item, delete_user_cb=lambda user: user is not item)
+    output.args = (values,)
+    submodule.recompile()
+    call.meta["val"] = [value.meta.get("val") for value in values]
+
+
+def _item(of: Node, position: int, meta: dict[str, Any]) -> Node:
+    item = of.graph.call_function(operator.getitem, (of, position))
+    item.meta = dict(meta)
+    return item

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 Argument = Any
+_GUARDS = "_guards_fn"
 Fn = Callable[..., Any]
 PassType = Union["ExportedProgramPassBase", Callable[[GraphModule], PassResult | None]]
 
@@ -120,6 +121,14 @@ class ExportPass(_ExportPassBase):
             if isinstance(attribute, torch.Tensor):
                 return self.callback.call_attribute(attribute)
             return attribute
+
+        def call_module(self, target: str, args: tuple, kwargs: dict) -> None:
+            # `ExportedProgram.module()` of PyTorch 2.13 puts its checks of input shapes into the graph, where it used to
+            # put them into a hook. A rebuilt graph has neither, because a pass may change the inputs.
+            if target != _GUARDS:
+                raise ExportPassBaseError(
+                    f"call_module {target} is not allowed in this dialect: call an operator instead"
+                )
 
         def call_method(self, target: str, args: tuple, kwargs: dict) -> None:
             raise ExportPassBaseError(f"call_method {target} is not allowed in this dialect: call an operator instead")

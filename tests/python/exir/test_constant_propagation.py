@@ -76,6 +76,20 @@ def test_results_that_are_returned_keep_their_places(dialect: Callable[..., Expo
     folded._validate()
 
 
+@both
+def test_slices_and_lists(dialect: Callable[..., ExportedProgram]) -> None:
+    def function(self, x):
+        parts = self.weight.split(1)
+        sliced = torch.slice_copy(self.weight, 0, 0, 1) + self.weight[1:] + self.weight[::2]
+        return torch.mm(x, self.weight) + parts[0] + parts[2].max(1).values + sliced
+
+    model = Model(function)
+    folded = constant_prop_pass(dialect(model))
+    ops = aten if dialect is in_aten else edge
+    assert set(called(folded)) == {ops.mm.default, ops.add.Tensor}, "the list is not computed either"
+    torch.testing.assert_close(folded.module()(*X), model(*X))
+
+
 def test_a_new_value_of_a_buffer(tmp_path) -> None:
     def function(self, x):
         self.state.copy_(self.weight.t() * 3)

@@ -112,6 +112,31 @@ def test_a_submodule_with_one_result() -> None:
     assert node not in gm.graph.nodes
 
 
+@pytest.mark.parametrize("with_more", [False, True])
+@pytest.mark.parametrize("kind", ["list", "tuple"])
+def test_a_submodule_whose_result_is_a_list(kind: str, with_more: bool) -> None:
+    """Results are the elements: all of them where it is the only result, so that the outputs are the operator's."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        total = x + y
+        parts = torch.split(total, 2) if kind == "list" else torch.max(total, 0)
+        return parts[0] / y + total.sin().mean() if with_more else parts[0] / y
+
+    x, y = torch.randn(4, 2), torch.randn(2)
+    gm = edge_program(function, x, y).graph_module
+    starts = ("aten.split", "aten.max") + (("aten.add",) if with_more else ())
+    calls = [node for node in gm.graph.nodes if node.op == "call_function"]
+    nodes = [node for node in calls if getattr(node.target, "__name__", "").startswith(starts)][: 1 + with_more]
+    part, call = create_submodule_from_nodes(gm, nodes, "part")
+    gm.graph.lint()
+    gm.recompile()
+    assert all(isinstance(value, torch.Tensor) for value in call.meta["val"])
+    assert len(part.graph.output_node().args[0]) == len(call.meta["val"]) == 2
+    inputs = [x, y] if with_more else [x + y]
+    assert [value.shape for value in part(*inputs)] == [value.shape for value in call.meta["val"]]
+    torch.testing.assert_close(gm(x, y)[0], function(x, y))
+
+
 class Written(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()

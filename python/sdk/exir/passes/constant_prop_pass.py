@@ -52,7 +52,12 @@ def constant_prop_pass(
             )
             with torch.no_grad():
                 known[node] = node.target(*args, **kwargs)
-    return _replace(program, {n: v for n, v in known.items() if n.op != "placeholder" and isinstance(v, torch.Tensor)})
+    return _replace(program, {n: v for n, v in known.items() if n.op != "placeholder" and not _is_read_list(n, v, known)})
+
+
+def _is_read_list(node: Node, value: Any, known: dict[Node, Any]) -> bool:
+    """Whether a node returns a list (`split`) that a node reads that stays."""
+    return not isinstance(value, torch.Tensor) and any(user not in known for user in node.users)
 
 
 def _constants(program: ExportedProgram) -> dict[str, torch.Tensor]:
@@ -87,7 +92,7 @@ def _is_random(op: Any) -> bool:
     return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
 
 
-def _replace(program: ExportedProgram, folded: dict[Node, torch.Tensor]) -> ExportedProgram:
+def _replace(program: ExportedProgram, folded: dict[Node, Any]) -> ExportedProgram:
     graph, signature = program.graph, program.graph_signature
     needed = [n for n in folded if any(user not in folded for user in n.users)]
     constants, specs = dict(program.constants), list(signature.input_specs)
