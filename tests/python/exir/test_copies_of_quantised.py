@@ -31,8 +31,8 @@ def targets(gm: torch.fx.GraphModule) -> list[torch._ops.OpOverload]:
 )
 @pytest.mark.parametrize("by_channel", [False, True])
 def test_integers_around_a_slice_of_everything_stay_integers(by_channel: bool, limits: tuple, left: int) -> None:
-    """Integers are dequantised and quantised again only if that changes some of them: the narrow range clamps -128, and
-    float32 cannot hold every integer of 32 bits."""
+    """`to_edge` removes the slice, so that no partitioner sees it. Integers are dequantised and quantised again only if
+    that changes some of them: the narrow range clamps -128, and float32 cannot hold every integer of 32 bits."""
     kind = "channel" if by_channel else "tensor"
     quantize, dequantize = (
         getattr(torch.ops.quantized_decomposed, f"{verb}_per_{kind}").default for verb in ("quantize", "dequantize")
@@ -44,7 +44,7 @@ def test_integers_around_a_slice_of_everything_stay_integers(by_channel: bool, l
         return dequantize(quantize(slices, *scales, *limits), *scales, *limits) * 2
 
     inputs = (X[0] * 2,)
-    manager = to_edge(export(Function(function), inputs)).transform([RemoveNoopPass()])
+    manager = to_edge(export(Function(function), inputs))
     names = [target.name() for target in targets(manager.exported_program().graph_module)]
     assert names == [f"quantized_decomposed::{verb}_per_{kind}" for verb in ("quantize", "dequantize") * left] + [
         "aten::mul.Tensor"
@@ -66,3 +66,19 @@ def test_integers_that_are_returned_are_a_copy() -> None:
         "dequantize_per_tensor",
         "quantize_per_tensor",
     ]
+
+
+def test_slices_of_everything_in_branches() -> None:
+    def function(x):
+        return torch.cond(x.sum() > 0, lambda y: aten.slice_copy.Tensor(y, 1, 0) + 1, lambda y: y[:, ::1] * 2, (x,))
+
+    program = to_edge(export(Function(function), X)).exported_program()
+    found = {target.name() for part in program.graph_module.children() for target in targets(part)}
+    assert found == {"aten::add.Tensor", "aten::mul.Tensor"}
+    for inputs in (X, (-X[0],)):
+        torch.testing.assert_close(program.module()(*inputs), function(*inputs), rtol=0, atol=0)
+
+
+def test_slices_that_are_returned_are_a_copy() -> None:
+    program = to_edge(export(Function(lambda x: aten.slice_copy.Tensor(x, 0, 0)), X)).exported_program()
+    assert [target.name() for target in targets(program.graph_module)] == ["aten::slice_copy.Tensor"]

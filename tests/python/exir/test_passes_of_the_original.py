@@ -23,6 +23,7 @@ from sdk.exir.graph_module import (
     get_control_flow_submodules,
     get_scan_submodules,
 )
+from sdk.exir.pass_base import ExportPass, ExportPassBaseError
 from sdk.exir.passes import (
     EdgeToBackendOpsPass,
     NormalizeTransposePass,
@@ -361,3 +362,27 @@ class TestNames:
         assert types.ValueSpec is not None and TensorSpec in types.LeafValueSpec.__args__
         assert schema.SCHEMA_VERSION == torch._export.serde.schema.SCHEMA_VERSION
         assert schema.ExportedProgram is torch._export.serde.schema.ExportedProgram
+
+
+def test_passes_over_captured_modules_with_guards() -> None:
+    """PyTorch 2.13 puts checks of the inputs' sizes into the graph of a captured module, as a call of a module."""
+
+    class ReplaceSin(ExportPass):
+        def call_operator(self, op, args, kwargs, meta):
+            return super().call_operator(aten.cos.default if op == aten.sin.default else op, args, kwargs, meta)
+
+    shapes = ({0: torch.export.Dim("rows", min=2, max=8)},)
+    captured = export(Function(lambda x: x.sin() + 1), X, dynamic_shapes=shapes).module()
+    assert captured.graph.find_nodes(op="call_module", target="_guards_fn")
+    changed = ReplaceSin()(captured).graph_module
+    assert {node.op for node in changed.graph.nodes} == {"placeholder", "call_function", "output"}
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(changed(x), x.cos() + 1)
+
+
+def test_a_pass_refuses_calls_of_other_modules() -> None:
+    traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
+    for node in traced.graph.nodes:
+        node.meta["val"] = X[0]
+    with pytest.raises(ExportPassBaseError, match="call_module 0 is not allowed"):
+        ExportPass()(traced)

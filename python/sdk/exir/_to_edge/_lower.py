@@ -35,6 +35,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.fake import fake_mode_of
 from sdk.exir.operator.aten_rules import TRAINING_ARGUMENT, WHOLE_PADS, decomposition_table
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
+from sdk.exir.passes.remove_noop_pass import SLICES, remove_noops
 from sdk.exir.tensor import has_repeated_elements
 
 
@@ -89,6 +90,8 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
     lowered.graph.eliminate_dead_code(_is_impure)
     signature = _signature(lowered, program.graph_signature, constants, outputs)
     branches = [m.graph for m in root.modules() if isinstance(m, GraphModule)]
+    for graph in (lowered.graph, *branches):
+        remove_noops(graph, SLICES)
     verifier().check_calls([lowered.graph, *branches])
     edge = ExportedProgram(
         root=root,

@@ -52,7 +52,9 @@ def constant_prop_pass(
             )
             with torch.no_grad():
                 known[node] = node.target(*args, **kwargs)
-    return _replace(program, {n: v for n, v in known.items() if n.op != "placeholder" and not _is_read_list(n, v, known)})
+    return _replace(
+        program, {n: v for n, v in known.items() if n.op != "placeholder" and not _is_read_list(n, v, known)}
+    )
 
 
 def _is_read_list(node: Node, value: Any, known: dict[Node, Any]) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
@@ -27,6 +27,9 @@ _COPIES = frozenset(
     }
 )
 
+SLICES = frozenset({"aten::slice_copy.Tensor"})
+"""What `to_edge` removes, so that no partitioner sees it. Other copies stay until `to_executorch`."""
+
 _INVERSES = {
     f"quantized_decomposed::dequantize_per_{kind}": f"quantized_decomposed::quantize_per_{kind}"
     for kind in ("tensor", "channel")
@@ -45,15 +48,22 @@ class RemoveNoopPass(ExportPass):
         removed = 0
         for module in graph_module.modules():
             if isinstance(module, GraphModule):
-                for node in list(module.graph.nodes):
-                    if is_noop(node) and not _is_returned(node):
-                        source, users = node.args[0], list(node.users)
-                        node.replace_all_uses_with(source)
-                        module.graph.erase_node(node)
-                        _keep_integers(source, users)
-                        removed += 1
+                removed += remove_noops(module.graph, _COPIES)
                 module.recompile()
         return PassResult(graph_module, removed > 0)
+
+
+def remove_noops(graph: Graph, operators: frozenset[str]) -> int:
+    """Does what `RemoveNoopPass` does for calls of the operators in a graph, and returns how many were removed."""
+    removed = 0
+    for node in list(graph.nodes):
+        if is_noop(node) and node.target.name() in operators and not _is_returned(node):
+            source, users = node.args[0], list(node.users)
+            node.replace_all_uses_with(source)
+            graph.erase_node(node)
+            _keep_integers(source, users)
+            removed += 1
+    return removed
 
 
 def _is_returned(node: Node) -> bool:
