@@ -151,7 +151,7 @@ def test_code_follows_the_graph() -> None:
     batch = torch.export.Dim("batch", max=8)
 
     def function(x):
-        rows = aten.slice_copy.Tensor(aten.view_copy.default(aten.view_copy.default(x, [-1]), [1, -1]))
+        rows = aten.permute_copy.default(aten.view_copy.default(aten.view_copy.default(x, [-1]), [1, -1]), [0, 1])
         return rows + x.shape[0] * 2
 
     program = to_edge(export(Function(function), X, dynamic_shapes=[{0: batch}])).exported_program()

@@ -86,6 +86,6 @@ def training_methods(name: str, signature: ExportGraphSignature) -> dict[str, An
         raise ExportError(ExportErrorType.NOT_SUPPORTED, f"method {name!r} has outputs between its gradients")
     return {
         f"__et_training_gradients_index_{name}": first,
-        f"__et_training_parameters_index_{name}": len(outputs),
         f"__et_training_fqn_{name}": names,
+        f"__et_training_parameters_index_{name}": len(outputs),
     }
