@@ -18,6 +18,7 @@ from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa import TosaCompileSpec, TOSAPartitioner
 from sdk.backends.arm.tosa.operators import CUSTOM_DOMAIN
 from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.exir.backend.utils import get_refusals
 from sdk.exir.dialects._ops import ops
 
 X = torch.randn(2, 3, 8, 8)
@@ -108,7 +109,6 @@ def test_int64_stays_inside_a_partition() -> None:
 def test_dynamic_sizes_are_refused() -> None:
     program = torch.export.export(nn.ReLU(), (X,), dynamic_shapes=({0: torch.export.Dim("n", max=8)},))
     from sdk.exir import to_edge_transform_and_lower
-    from sdk.exir.backend.utils import get_refusals
 
     edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(TosaCompileSpec(FP))])
     reasons = [get_refusals(node) for node in edge.exported_program().graph.nodes if node.op == "call_function"]
@@ -244,3 +244,20 @@ def test_constants_that_are_read_outside_too_are_copied() -> None:
     assert len(lowered.payloads) == 1 and lowered.operators["SCATTER"] == 2
     assert not any("index_put" in reason or "scatter" in reason for reason in lowered.left().values())
     assert_close(lowered.run(*inputs), model(*inputs))
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "reason"),
+    [
+        (lambda x: torch.nn.functional.max_pool2d(x, 3, 1, 1, dilation=2), (X,), "its dilation is not 1"),
+        (lambda x: torch.clamp(x, -1, 3), (torch.arange(8) - 4,), "int64"),
+        (torch.clamp, (torch.arange(8) - 4, torch.tensor(-1), torch.tensor(3)), "int64"),
+        (torch.clamp, (torch.randn(8), torch.tensor(-1), torch.tensor(1)), "int64"),
+    ],
+)
+def test_dilated_pools_and_limits_of_int64_stay_outside(function: Any, inputs: tuple[Tensor, ...], reason: str) -> None:
+    """TOSA has neither; the program computes eager's results."""
+    lowered = lower(Call(function), inputs)
+    found = [text for node in lowered.program.graph.nodes for text in get_refusals(node).values()]
+    assert any(reason in each for each in found), found
+    assert_close(lowered.run(*inputs), function(*inputs))

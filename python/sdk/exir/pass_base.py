@@ -123,8 +123,8 @@ class ExportPass(_ExportPassBase):
             return attribute
 
         def call_module(self, target: str, args: tuple, kwargs: dict) -> None:
-            # `ExportedProgram.module()` of PyTorch 2.13 puts its checks of input shapes into the graph. They were a hook
-            # before. A rebuilt graph has neither, because a pass may change the inputs.
+            # `ExportedProgram.module()` of PyTorch 2.13 puts its checks of input shapes into the graph. They were
+            # a hook before. A rebuilt graph has neither, because a pass may change the inputs.
             if target != _GUARDS:
                 raise ExportPassBaseError(
                     f"call_module {target} is not allowed in this dialect: call an operator instead"

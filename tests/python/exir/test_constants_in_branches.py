@@ -113,6 +113,21 @@ def test_numbers_and_tensors_of_a_branch_do_not_take_each_others_place(
         torch.testing.assert_close(run(manager, x), expected, **EXACT)
 
 
+def test_branches_with_weights_and_numbers_run_without_gradients() -> None:
+    """With gradients, torch.cond traces its branches, which PyTorch does not do with a tensor that is no input."""
+    linear = nn.Linear(3, 3)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda y: linear(y) + 1, lambda y: linear(y) - 1, (x,))
+
+    model = Function(function)
+    model.linear = linear
+    module = to_edge(export(model, (X,))).exported_program().module()
+    with torch.no_grad():
+        for x in INPUTS:
+            torch.testing.assert_close(module(x), function(x))
+
+
 def handles(program: ExportedProgram) -> list[tuple[str, Any]]:
     """The handle of each call, also in branches."""
     modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
