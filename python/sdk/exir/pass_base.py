@@ -88,7 +88,7 @@ class ExportPass(_ExportPassBase):
                 return symbols.node_for(size)
             except KeyError as error:
                 raise ExportPassBaseError(
-                    f"a pass put the symbolic size {size} into the graph, of which nothing before has the value: "
+                    f"a pass put the symbolic size {size} into the graph, but no earlier node computes it: "
                     f"{error.args[0]}. Compute it with operators (super().call_operator)"
                 ) from error
 
