@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 SINCE = "SDK_CHANGED_SINCE"
@@ -53,21 +54,60 @@ def since(root: Path) -> str | None:
 
 @functools.cache
 def changed_files(root: Path) -> frozenset[Path]:
-    """The files that differ from the commit `since`, also those that are not committed yet. Of pages, code counts."""
+    """The files that differ from the commit `since`, also those that are not committed yet. Of pages, the code blocks
+    count; of Python files, all but comments and docstrings."""
     commit = since(root)
     if commit is None:
         return frozenset()
-    lists = (git(root, "diff", "--name-only", commit), git(root, "ls-files", "--others", "--exclude-standard"))
-    names = {line for text in lists if text for line in text.splitlines()}
-    return frozenset(root / name for name in names if not name.endswith(".md") or _has_other_code(root, commit, name))
+    difference = git(root, "diff", commit) or ""
+    # Parsing a thousand files takes seconds, and each process of each step asks for the same.
+    kept = root / ".cache/changes" / hashlib.sha256(f"{commit} {difference}".encode()).hexdigest()
+    if kept.is_file():
+        names = set(kept.read_text(encoding="utf-8").splitlines())
+    else:
+        names = set((git(root, "diff", "--name-only", commit) or "").splitlines())
+        names = {name for name in names if Path(name).suffix not in _CODE or _has_other_code(root, commit, name)}
+        if kept.parents[1].is_dir():
+            _write(kept, "".join(f"{name}\n" for name in sorted(names)))
+    untracked = (git(root, "ls-files", "--others", "--exclude-standard") or "").splitlines()
+    return frozenset(root / name for name in (*names, *untracked))
 
 
-def _has_other_code(root: Path, commit: str, page: str) -> bool:
-    before, file = git(root, "show", f"{commit}:{page}"), root / page
-    return before is None or not file.is_file() or _code(before) != _code(file.read_text(encoding="utf-8"))
+def _write(file: Path, text: str) -> None:
+    """Writes a file that other processes read or write at the same time."""
+    file.parent.mkdir(exist_ok=True)
+    made = file.with_suffix(f".{os.getpid()}")
+    made.write_text(text, encoding="utf-8")
+    made.replace(file)
 
 
-def _code(page: str) -> list[str]:
+def _has_other_code(root: Path, commit: str, name: str) -> bool:
+    before, file, code = git(root, "show", f"{commit}:{name}"), root / name, _CODE[Path(name).suffix]
+    return before is None or not file.is_file() or code(before) != code(file.read_text(encoding="utf-8"))
+
+
+def _python_code(source: str) -> str:
+    """The syntax tree without docstrings."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)]
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring, also one of an attribute."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _page_code(page: str) -> list[str]:
     """The lines of the code blocks, with the comments that say what to do with a block."""
     found, inside = [], False
     for line in page.splitlines():
@@ -76,6 +116,10 @@ def _code(page: str) -> list[str]:
             found.append(line)
         inside ^= is_fence
     return found
+
+
+_CODE: Mapping[str, Callable[[str], object]] = {".md": _page_code, ".py": _python_code}
+"""What counts as a change of a file, by its suffix; any change counts without an entry."""
 
 
 class ImportGraph:

@@ -129,7 +129,7 @@ def test_what_changed_is_in_every_share(
     changed: str, whole: dict[str, int], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (tree / changed).open("a") as file:
-        file.write("```python\nx = 1\n```\n" if changed.endswith(".md") else "# changed\n")
+        file.write("```python\nx = 1\n```\n" if changed.endswith(".md") else "CHANGED = True\n")
     page = {"python/sdk/deep.py": "deep.md", "docs/page3.md": "page3.md"}.get(changed)
     for _ in ("not committed", "committed today"):
         output = collected(tree, monkeypatch, "--collect-only")
@@ -158,9 +158,34 @@ def test_a_page_has_changed_if_its_code_has(
     assert ("test_page[page3.md]" in collected(tree, monkeypatch, "--collect-only")) == runs
 
 
+@pytest.mark.parametrize(
+    ("addition", "runs"),
+    [
+        ("# A comment.\n", False),
+        ('def function():\n    """Text."""\n', True),
+        ('MESSAGE = "text"\n', True),
+        ("x = (\n", True),  # cannot be parsed
+    ],
+)
+def test_a_python_file_has_changed_unless_only_its_text_has(
+    addition: str, runs: bool, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one process found is kept for the next one."""
+    (tree / ".cache").mkdir()
+    (tree / ".gitignore").write_text("__pycache__\n.cache\n")
+    (tree / "python/sdk/tool/_cut.py").write_text('"""Text."""\nimport sdk.deep\n\n\nclass A:\n    """Text."""\n')
+    commit(tree, "2024-05-05T10:00:00+0000", monkeypatch)
+    commit(tree, "2024-05-06T08:00:00+0000", monkeypatch)
+    text = '"""Other text."""\nimport sdk.deep\n\n\nclass A:\n    """Other\n    text."""\n' + addition
+    (tree / "python/sdk/tool/_cut.py").write_text(text)
+    for _ in ("found", "kept"):
+        assert counts(collected(tree, monkeypatch, "--collect-only"))["cut"] == (20 if runs else USUAL["cut"])
+    assert len(list((tree / ".cache/changes").iterdir())) == 1
+
+
 def test_the_log_says_what_ran_and_why(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = git(tree, "rev-parse", "--short=10", "HEAD")
-    (tree / "tests/test_cut.py").write_text(FILES["tests/test_cut.py"] + "# changed\n")
+    (tree / "tests/test_cut.py").write_text(FILES["tests/test_cut.py"] + "CHANGED = True\n")
     for processes in ([], ["-n", "1"]):
         said = collected(tree, monkeypatch, "-v", *processes, since="HEAD")
         kinds = "the sampled and the expensive tests"
@@ -187,7 +212,7 @@ def test_the_upstream_branch_is_what_a_change_is_compared_with(tree: Path, monke
     git(tree, "branch", "-m", "landed")
     git(tree, "checkout", "-q", "-b", "mine", "--track", "landed")
     with (tree / "tests/test_cut.py").open("a") as file:
-        file.write("# changed\n")
+        file.write("CHANGED = True\n")
     commit(tree, "2024-05-06T09:00:00+0000", monkeypatch)
     (tree / "docs/new.md").write_text("Text.\n")
     commit(tree, "2024-05-07T09:00:00+0000", monkeypatch)
@@ -211,7 +236,7 @@ def test_a_module_that_most_tests_import_is_the_subject_of_none(tree: Path, monk
         text = TEST.format(imports="import helper").replace("range(20)", "range(5)")
         (tree / f"tests/test_more{number}.py").write_text(text)
     with (tree / "tests/helper.py").open("a") as file:
-        file.write("# changed\n")
+        file.write("CHANGED = True\n")
     output = collected(tree, monkeypatch, "--collect-only")
     assert counts(output)["join"] < 5 and output.count("test_more3.py") == 5  # the new files have changed themselves
 

@@ -99,7 +99,7 @@ def test_the_tests_of_a_changed_file_all_run(tree: Path, monkeypatch: pytest.Mon
     ):
         subprocess.run(["git", *arguments], cwd=tree, check=True)
     with (tree / "tests/test_b.py").open("a") as file:
-        file.write("# changed\n")
+        file.write("CHANGED = True\n")
     monkeypatch.setenv("SDK_CHANGED_SINCE", "HEAD")
     monkeypatch.setenv("SDK_TEST_SHARE", "3/10")
     said = output_of(tree, "--collect-only")
