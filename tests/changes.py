@@ -152,6 +152,8 @@ class ImportGraph:
         return parts[0] == "tests" or "test" in parts or file.name == "conftest.py"
 
     def _imported(self, file: Path) -> set[Path]:
+        if file.suffix not in _CODE:  # a parameter that is a program, or other data
+            return set()
         if file.suffix == ".md":
             names = re.findall(r"\b(?:sdk|examples)(?:\.\w+)+", file.read_text(encoding="utf-8"))
             return {module for name in names if (module := self._longest(name)) is not None}

@@ -259,5 +259,7 @@ def test_a_change_that_concerns_very_many_tests_adds_a_part_of_them(
 def test_the_subject_of_this_file() -> None:
     found = ImportGraph(ROOT).of(Path(__file__).resolve())
     assert {ROOT / "tests/changes.py", ROOT / "tests/sampling.py", ROOT / "conftest.py"} <= found
+    program = ROOT / "tests/data/two_outputs.pte"
+    assert program in ImportGraph(ROOT).of(program)
     of_page = ImportGraph(ROOT).of(ROOT / "docs/inspector.md")
     assert any(path.is_relative_to(ROOT / "python/sdk/devtools") for path in of_page)
