@@ -136,7 +136,7 @@ def test_errors_say_where(runner: TextLLMRunner, kind: str, grammar: Any, messag
 def test_what_excludes_a_grammar(runner: TextLLMRunner) -> None:
     with pytest.raises(ExecuTorchError, match="ignore_eos and a grammar exclude each other"):
         answer(runner, "a", "regex", ignore_eos=True)
-    with pytest.raises(ExecuTorchError, match="no token of the vocabulary can go on"):
+    with pytest.raises(ExecuTorchError, match="no token of the vocabulary can follow"):
         answer(runner, "é", "regex")
     assert answer(runner, "a", "regex") == "a"
 

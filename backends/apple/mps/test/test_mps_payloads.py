@@ -128,7 +128,7 @@ MISTAKES: dict[str, tuple[Callable[[schema.MPSGraph], object], str]] = {
     "a value before it is computed": (lambda g: g.mps_nodes.reverse(), "before it is computed"),
     "an output that is not computed": (lambda g: g.mps_nodes.pop(), "is not computed"),
     "an input twice": (lambda g: g.input_ids.append(0), "twice"),
-    "another rank": (lambda g: setattr(g.mps_values[0], "num_dims", 2), "says 2"),
+    "another rank": (lambda g: setattr(g.mps_values[0], "num_dims", 2), "num_dims is 2"),
     "a negative size": (lambda g: setattr(g.mps_values[0], "dims", [-3]), "cannot have the sizes"),
     "a size beyond memory": (
         lambda g: (setattr(g.mps_values[0], "dims", [1 << 30] * 3), setattr(g.mps_values[0], "num_dims", 3)),

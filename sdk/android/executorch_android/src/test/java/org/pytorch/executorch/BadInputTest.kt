@@ -122,7 +122,7 @@ internal class BadInputTest {
     fails<IllegalArgumentException>("byte order") { Tensor.fromBlob(ByteBuffer.allocateDirect(24).asFloatBuffer(), shape) }
     fails<IllegalArgumentException>("24 bytes, found a buffer of 23") { Tensor.fromBlob(Tensor.allocateByteBuffer(23), shape, DType.FLOAT) }
     fails<IllegalArgumentException>("each dimension") { Tensor.fromBlob(Tensor.allocateByteBuffer(24), shape, DType.FLOAT, intArrayOf(0, 0)) }
-    fails<IllegalArgumentException>("no 1") { Tensor.ones(shape, DType.COMPLEX_FLOAT) }
+    fails<IllegalArgumentException>("has no number 1") { Tensor.ones(shape, DType.COMPLEX_FLOAT) }
     fails<IllegalArgumentException>("23") { DType.fromJniCode(23) }
     fails<IllegalStateException>("FLOAT", "int") { Tensor.ones(shape, DType.FLOAT).dataAsIntArray }
     fails<IllegalStateException>("UINT8", "byte") { Tensor.ones(shape, DType.UINT8).dataAsByteArray }
