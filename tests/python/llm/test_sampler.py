@@ -77,7 +77,7 @@ def test_seeds_are_reproducible():
 def test_bad_logits():
     sampler = Sampler(3, 1.0)
     assert sampler.sample(np.array([0, np.nan, 1], np.float32)) == -1
-    with pytest.raises(ValueError, match="expected 3 logits of float32"):
+    with pytest.raises(ValueError, match="expected 3 adjacent float32 logits"):
         sampler.sample(np.zeros(4, np.float32))
-    with pytest.raises(ValueError, match="expected 3 logits of float32"):
+    with pytest.raises(ValueError, match="expected 3 adjacent float32 logits"):
         sampler.sample(np.zeros(3))
