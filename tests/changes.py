@@ -25,7 +25,10 @@ SINCE = "SDK_CHANGED_SINCE"
 def git(root: Path, *arguments: str) -> str | None:
     """The output of git; None if it fails or is not installed."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+        # A difference may contain bytes of any encoding.
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     except OSError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -117,6 +117,7 @@ def main(folder: Path, architecture: str, *cells: str) -> int:
                 check(folder, *cell.split("/"))
         except Exception as error:
             failed += 1
+            print(said.getvalue(), file=sys.stderr)
             traceback.print_exc()
             result = f"{type(error).__name__}: {error}"
         print(f"{architecture} {cell}: {result}", flush=True)

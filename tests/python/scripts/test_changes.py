@@ -183,6 +183,12 @@ def test_a_python_file_has_changed_unless_only_its_text_has(
     assert len(list((tree / ".cache/changes").iterdir())) == 1
 
 
+def test_a_change_in_another_encoding(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "docs/latin.txt").write_bytes(b"caf\xe9\n")
+    commit(tree, "2024-05-06T08:00:00+0000", monkeypatch)
+    assert counts(collected(tree, monkeypatch, "--collect-only"))["cut"] == USUAL["cut"]
+
+
 def test_the_log_says_what_ran_and_why(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = git(tree, "rev-parse", "--short=10", "HEAD")
     (tree / "tests/test_cut.py").write_text(FILES["tests/test_cut.py"] + "CHANGED = True\n")
