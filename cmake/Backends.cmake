@@ -93,7 +93,7 @@ function(executorch_backend_needs variable name)
 endfunction()
 
 # executorch_backend_sdk(text variable folder name): the field "sdk", and the folder that its variable names, which is a
-# CMake variable or an environment variable. Sets the CMake variable.
+# CMake variable or an environment variable, or else the folder of the library that the environment names.
 function(executorch_backend_sdk text variable folder name)
   get_property(json GLOBAL PROPERTY "EXECUTORCH_MANIFEST_OF_${name}")
   string(JSON sdk ERROR_VARIABLE none GET "${json}" sdk variable)
@@ -103,6 +103,10 @@ function(executorch_backend_sdk text variable folder name)
     set(found "${${sdk}}")
     if(NOT found)
       set(found "$ENV{${sdk}}")
+    endif()
+    string(JSON file ERROR_VARIABLE no_file GET "${json}" sdk file)
+    if(NOT found AND no_file STREQUAL "NOTFOUND" AND EXISTS "$ENV{${file}}")
+      get_filename_component(found "$ENV{${file}}" DIRECTORY)
     endif()
   else()
     set(sdk "")

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bench.models import MODELS as BENCHED
+from bench.worker import load_model
 from sdk.exir import EdgeProgramManager
 
 
@@ -115,6 +117,15 @@ def model_of(name: str) -> tuple[torch.nn.Module, tuple[Tensor, ...]]:
     torch.manual_seed(0)
     make, inputs = MODELS[name]
     return make().eval(), inputs
+
+
+LARGE = ("MobileNetV2", "ResNet18", "ViT-tiny")
+
+
+def large_model_of(name: str) -> tuple[torch.nn.Module, tuple[Tensor, ...]]:
+    """A model of `LARGE` with random weights. Images of the convolutional nets have 64 x 64 pixels."""
+    model, inputs = load_model(BENCHED[name])
+    return model, inputs if name == "ViT-tiny" else (torch.randn(1, 3, 64, 64),)
 
 
 def written(manager: EdgeProgramManager, folder: Path) -> Path:

@@ -32,7 +32,7 @@ class Artifact:
     @property
     def backends(self) -> tuple[str, ...]:
         """The titles of the backends. A backend whose SDK is missing is left out, here and in the library."""
-        return tuple(m["title"] for m in self.manifests if "sdk" not in m or os.environ.get(m["sdk"]["variable"]))
+        return tuple(m["title"] for m in self.manifests if "sdk" not in m or _folder(m) or _file(m))
 
     @property
     def id(self) -> str:
@@ -47,17 +47,17 @@ class Artifact:
     def vendor_libraries(self, abi: str) -> list[Path]:
         """The shared libraries of vendors that the AAR carries for an ABI.
 
-        They are below the folders that the environment names. A backend whose SDK is missing is left out of the native
-        library, too.
+        The environment names the folders that contain them, or the library itself. A backend whose SDK is missing is
+        left out of the native library, too.
 
         Raises ValueError if an SDK lacks a library.
         """
         found = []
         for manifest in self.manifests:
             names = manifest.get("libraries", {}).get("android", [])
-            folder = os.environ.get(manifest["sdk"]["variable"]) if names else None
-            for name in names if folder else ():
-                path = Path(str(folder), name.format(abi=abi))
+            folder, file = (_folder(manifest), _file(manifest)) if names else ("", "")
+            paths = [Path(folder, name.format(abi=abi)) for name in names if folder] or [Path(file)] * bool(file)
+            for path in paths:
                 if not path.is_file():
                     raise ValueError(
                         f"there is no {path}, which the AAR carries for {manifest['title']}: "
@@ -65,6 +65,16 @@ class Artifact:
                     )
                 found.append(path)
         return found
+
+
+def _folder(manifest: dict[str, Any]) -> str:
+    """The folder of a backend's SDK; empty if the environment does not name it."""
+    return os.environ.get(manifest["sdk"]["variable"], "")
+
+
+def _file(manifest: dict[str, Any]) -> str:
+    """The library of a backend's SDK, which a variable may name instead of the folder; empty without one."""
+    return os.environ.get(manifest["sdk"].get("file", ""), "")
 
 
 def artifact(name: str) -> Artifact:

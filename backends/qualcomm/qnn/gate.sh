@@ -8,8 +8,9 @@ delegate_options+=(-DEXECUTORCH_BUILD_QNN=ON "-DQNN_SDK_ROOT=${qnn_stand_in_sdk}
 
 step_qualcomm() {
   local stand_in="${delegates}/backends/qualcomm/qnn/libQnnHtp.so"
-  build_with_delegates qnn_backend_test && "${delegates}/backends/qualcomm/qnn/qnn_backend_test" --gtest_brief=1 &&
+  build_with_delegates qnn_backend_test qnn_executor_runner && "${delegates}/backends/qualcomm/qnn/qnn_backend_test" --gtest_brief=1 &&
     QNN_BACKEND_LIBRARY="${stand_in}" QNN_SYSTEM_LIBRARY="${stand_in}" \
+      QNN_EXECUTOR_RUNNER="${delegates}/examples/qualcomm/executor_runner/qnn_executor_runner" \
       pytest_with_delegates backends/qualcomm/qnn/test/test_qnn_runtime.py
 }
 

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 import torch
 from npu_graphs import Parameters, Quantized, Weighted, graph
 
+from sdk.backends.npu import reference_set
+from sdk.backends.npu.compiler import graphs_for
 from sdk.backends.npu.graph import Graph
-from sdk.backends.npu.interpreter import Interpreter
+from sdk.backends.npu.interpreter import Interpreter, MethodInterpreter
 from sdk.backends.npu.reference_payload import Constants, from_bytes, is_reference, to_bytes
 
 X = torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -58,12 +61,37 @@ def test_payloads_share_constants() -> None:
     assert torch.equal(*(Interpreter(each).run("", (X,))[0] for each in (read, convolution())))
 
 
-def test_damaged_bytes_are_errors() -> None:
+def test_methods_share_a_payload() -> None:
+    """Each method calls its graph. Constants that both have are stored once."""
+    graphs = {"prefill": convolution(), "decode": texts()}
+    payload = reference_set.to_bytes(graphs)
+    both = MethodInterpreter(graphs_for("a compiler", payload))
+    for method, made in graphs.items():
+        assert both.input_count(method) == 1
+        assert torch.equal(both.run(method, (X,))[0], Interpreter(made).run("", (X,))[0])
+    with pytest.raises(ValueError, match="no graph for the method 'verify'; it has prefill, decode"):
+        both.run("verify", (X,))
+    twice = reference_set.to_bytes({"a": convolution(), "b": convolution()})
+    constants = sum(value.data.nbytes for value in convolution().values if value.data is not None)
+    assert len(twice) < 2 * len(to_bytes(convolution())) - constants + 100
+    alone = MethodInterpreter(graphs_for("a compiler", to_bytes(convolution())))
+    assert torch.equal(alone.run("any", (X,))[0], both.run("prefill", (X,))[0])
+    with pytest.raises(ValueError, match="the payload refers to the named data 'weights', and this backend has none"):
+        graphs_for("a compiler", to_bytes(convolution(), Constants(), "weights"))
+
+
+def _read_one(payload: bytes) -> dict[str, Graph]:
+    return {"": from_bytes(payload, nothing)}
+
+
+@pytest.mark.parametrize("make", [to_bytes, lambda made: reference_set.to_bytes({"a": made, "b": made})])
+def test_damaged_bytes_are_errors(make: Callable[[Graph], bytes]) -> None:
     """Truncated at every length, and with changed bytes: a ValueError, or a graph that is checked."""
-    payload = to_bytes(convolution())
+    payload = make(convolution())
+    read = reference_set.from_bytes if reference_set.is_set(payload) else _read_one
     for size in range(len(payload)):
         with pytest.raises(ValueError, match="payload"):
-            from_bytes(payload[:size], nothing)
+            read(payload[:size])
     numbers = random.Random(0)
     refused = 0
     for _ in range(400):
@@ -71,7 +99,7 @@ def test_damaged_bytes_are_errors() -> None:
         for _ in range(numbers.randint(1, 3)):
             changed[numbers.randrange(600)] = numbers.randrange(256)
         try:
-            Interpreter(from_bytes(bytes(changed), nothing))
+            MethodInterpreter(read(bytes(changed)))
         except ValueError:
             refused += 1
     assert refused > 200

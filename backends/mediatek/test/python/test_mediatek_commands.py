@@ -36,3 +36,19 @@ def test_the_script_exports_a_public_model(tmp_path: Path) -> None:
     ReferenceProgram(tmp_path / "linear" / "linear.pte")
     done = run("linear", reference=False)
     assert done.returncode == 1 and "MediaTek's compiler is not installed" in done.stderr
+
+
+def test_the_build_script_says_what_is_missing() -> None:
+    """MTK-08"""
+    script = ROOT / "backends" / "mediatek" / "scripts" / "mtk_build.sh"
+    kept = {key: value for key, value in os.environ.items() if key not in ("ANDROID_NDK", "NEUROPILOT_SDK_ROOT")}
+
+    def said(**variables: str) -> str:
+        done = subprocess.run([script], capture_output=True, text=True, env={**kept, **variables})
+        assert done.returncode != 0
+        return done.stderr
+
+    assert "ANDROID_NDK: set it to the root of an NDK" in said()
+    assert "NEUROPILOT_SDK_ROOT: set it to the folder that backends/mediatek/setup.md describes" in said(
+        ANDROID_NDK="x"
+    )

@@ -70,6 +70,17 @@ def test_two_exports_give_the_same_bytes() -> None:
     assert first == second
 
 
+@pytest.mark.parametrize("platform", [b"mt6989", b"mt6991"])
+def test_both_chips(platform: bytes, tmp_path: Path) -> None:
+    """MTK-01: a program for each chip of the page names it."""
+    model, inputs = Function(lambda a, b: a * b), (torch.full((3,), 2.0), torch.arange(3.0))
+    partitioner = NeuropilotPartitioner([CompileSpec("platform-config", platform), REFERENCE])
+    manager = to_edge_transform_and_lower(export(model, inputs), partitioner=[partitioner])
+    (delegate,) = manager.to_executorch().executorch_program.execution_plan[0].delegates
+    assert [bytes(spec.value) for spec in delegate.compile_specs if spec.key == "platform-config"] == [platform]
+    torch.testing.assert_close(computed(manager, inputs, tmp_path), model(*inputs))
+
+
 def test_compile_specs_are_checked() -> None:
     """MTK-05"""
     with pytest.raises(ValueError, match="'mt1'; expected one of mt6989, mt6991, mt6993"):

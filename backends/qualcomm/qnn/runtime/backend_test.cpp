@@ -219,6 +219,32 @@ TEST_F(QnnBackendTest, DelegatesWithOneSignatureHaveOneContext) {
   EXPECT_EQ(contexts_() - before, 3);
 }
 
+TEST_F(QnnBackendTest, MethodsWithOnePayloadHaveOneContext) {
+  const std::string graph = reference_sum("constants");  // of a and a constant
+  Bytes bytes;
+  bytes.add_raw("NPUSET01").add<uint32_t>(2);
+  for (const char* const method : {"prefill", "decode"}) {
+    bytes.add_text(method).add<uint32_t>(static_cast<uint32_t>(graph.size())).add_raw(graph);
+  }
+  bytes.add_raw(std::string((16 - bytes.text().size() % 16) % 16, '\0')).add<float>(10).add<float>(20);
+  const std::string both = payload(bytes.text());
+  const int before = contexts_();
+  auto prefill = load(both, {}, nullptr, nullptr, "prefill"), decode = load(both, {}, nullptr, nullptr, "decode");
+  ASSERT_EQ(prefill.error(), Error::Ok);
+  ASSERT_EQ(decode.error(), Error::Ok);
+  EXPECT_EQ(contexts_() - before, 1);
+  aten::Tensor sum = floats_.zeros({2});
+  EXPECT_EQ(run(*prefill, {floats_.ones({2}), sum}), Error::Ok);
+  EXPECT_EQ(first(sum), 11);
+  backend_->destroy(*prefill);
+  EXPECT_EQ(run(*decode, {floats_.make({2}, {2, 3}), sum}), Error::Ok);
+  EXPECT_EQ(first(sum), 12);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(load(both, {}, nullptr, nullptr, "verify").error(), Error::InvalidProgram);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("has 2 graphs, and none for the method verify"));
+  backend_->destroy(*decode);
+}
+
 TEST_F(QnnBackendTest, EachFailingAllocationIsAnError) {
   fail_every_allocation(payload(reference_sum()));
 }

@@ -4,7 +4,9 @@ libraries. The step `qualcomm` of scripts/test.sh builds both."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,10 +17,16 @@ from npu_models import Convolutional, Function, model_of, snr, written
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
-from qnn_lowering import lower, quantized, quantizer_of
+from qnn_lowering import REFERENCE, lower, quantized, quantizer_of
 
 from sdk.backends.qualcomm.qnn.verify import ReferenceProgram
 from sdk.backends.qualcomm.quantizer import QuantDtype
+from sdk.backends.qualcomm.utils.utils import (
+    QcomChipset,
+    generate_htp_compiler_spec,
+    generate_qnn_executorch_compiler_spec,
+    to_edge_transform_and_lower_to_qnn,
+)
 from sdk.extension.pybindings import portable_lib
 
 pytestmark = pytest.mark.skipif(
@@ -55,6 +63,65 @@ def test_two_outputs(tmp_path: Path) -> None:
     program = portable_lib._load_for_executorch(str(written(lower(model, inputs), tmp_path)))
     for found, expected in zip(program.forward(inputs), model(*inputs), strict=True):
         torch.testing.assert_close(found, expected)
+
+
+def test_methods_share_a_context(tmp_path: Path) -> None:
+    """QNN-06: with `use_weight_sharing`, two methods have one payload and one context."""
+    layer = torch.nn.Linear(16, 4)
+    methods = {"prefill": layer, "decode": torch.nn.Sequential(layer, torch.nn.ReLU())}
+    inputs = {"prefill": (torch.randn(3, 16),), "decode": (torch.randn(1, 16),)}
+    specs = generate_qnn_executorch_compiler_spec(
+        QcomChipset.SM8650, generate_htp_compiler_spec(use_fp16=True, use_weight_sharing=True)
+    )
+    manager = to_edge_transform_and_lower_to_qnn(methods, inputs, [*specs, REFERENCE])
+    program = portable_lib._load_for_executorch(str(written(manager, tmp_path)))
+    contexts = ctypes.CDLL(os.environ["QNN_BACKEND_LIBRARY"]).stand_in_contexts
+    before = contexts()
+    for name, method in methods.items():
+        torch.testing.assert_close(program.run_method(name, inputs[name])[0], method(*inputs[name]))
+    assert contexts() - before == 1
+
+
+@pytest.mark.skipif("QNN_EXECUTOR_RUNNER" not in os.environ, reason="the step `qualcomm` builds the runner")
+def test_the_runner(tmp_path: Path) -> None:
+    """QNN-06, QNN-07: the runner reads a list of inputs and writes the outputs of each run."""
+    runner = os.environ["QNN_EXECUTOR_RUNNER"]
+    model, inputs = Function(lambda a, b: (a + b, a * b)), (torch.ones(2, 3), torch.full((2, 3), 4.0))
+    file = written(lower(model, inputs), tmp_path)
+
+    def said(*arguments: str, status: int) -> str:
+        done = subprocess.run(
+            [runner, "--model_path", str(file), *arguments], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.returncode == status, done.stderr
+        return done.stderr
+
+    assert "Model executed successfully 1 time(s)" in said(status=0)
+    runs = [tuple(torch.randn(2, 3) for _ in range(2)) for _ in range(2)]
+    lines = []
+    for i, run in enumerate(runs):
+        names = [f"input_{i}_{j}.raw" for j in range(2)]
+        for name, tensor in zip(names, run, strict=True):
+            (tmp_path / name).write_bytes(tensor.numpy().tobytes())
+        lines.append(" ".join(names))
+    (tmp_path / "list.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "out").mkdir()
+    given = ["--input_list_path", "list.txt", "--output_folder_path", "out"]
+    assert "successfully 6 time(s)" in said(*given, "--iteration=3", "--warm_up=1", status=0)
+    for i, run in enumerate(runs):
+        for j, expected in enumerate(model(*run)):
+            data = bytearray((tmp_path / "out" / f"output_{i}_{j}.raw").read_bytes())
+            found = torch.frombuffer(data, dtype=torch.float32)
+            torch.testing.assert_close(found.reshape(2, 3), expected)
+    assert "--iteration is a number up to 1000000, found '-1'" in said("--iteration=-1", status=2)
+    assert "did you mean --warm_up" in said("--warmup=1", status=2)
+    (tmp_path / "list.txt").write_text("")
+    assert "list.txt has no lines" in said(*given, status=1)
+    (tmp_path / "list.txt").write_text("input_0_0.raw missing.raw\n")
+    assert "The input file missing.raw cannot be opened" in said(*given, status=1)
+    (tmp_path / "list.txt").write_text("input_0_0.raw\n")
+    assert "InvalidArgument" in said(*given, status=1)
+    assert "elsewhere.txt cannot be opened" in said("--input_list_path", "elsewhere.txt", status=1)
 
 
 def test_a_context_binary_of_another_release(tmp_path: Path) -> None:

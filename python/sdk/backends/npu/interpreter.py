@@ -76,6 +76,31 @@ class Interpreter:
         return [_present(tensors[position]).contiguous() for position in self.graph.outputs]
 
 
+class MethodInterpreter:
+    """The graphs of a payload that several methods have in common. Each method calls its graph, or the one with the
+    name "".
+
+    Raises ValueError for a graph that cannot be computed, and in calls for a method without a graph.
+    """
+
+    def __init__(self, graphs: Mapping[str, Graph]) -> None:
+        self._graphs = {method: Interpreter(graph) for method, graph in graphs.items()}
+
+    def input_count(self, method: str) -> int:
+        """Returns the number of inputs of each call in a method."""
+        return self._of(method).input_count(method)
+
+    def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The outputs of a call in a method."""
+        return self._of(method_name).run(method_name, inputs)
+
+    def _of(self, method: str) -> Interpreter:
+        found = self._graphs.get(method) or self._graphs.get("")
+        if found is None:
+            raise ValueError(f"a payload has no graph for the method {method!r}; it has {', '.join(self._graphs)}")
+        return found
+
+
 def _present(tensor: torch.Tensor | None) -> torch.Tensor:
     assert tensor is not None, "a value is read before it is computed"
     return tensor

@@ -73,7 +73,7 @@ def to_bytes(graph: Graph, constants: Constants | None = None, key: str = "") ->
     own = constants is None
     store = constants or Constants()
     out = bytearray(MAGIC)
-    out += _text(key)
+    out += encoded_text(key)
     out += struct.pack("<4I", len(graph.values), len(graph.calls), len(graph.inputs), len(graph.outputs))
     for value in graph.values:
         out += _value(value, store)
@@ -83,7 +83,8 @@ def to_bytes(graph: Graph, constants: Constants | None = None, key: str = "") ->
     return padded(bytes(out)) + store.to_bytes() if own else bytes(out)
 
 
-def _text(text: str) -> bytes:
+def encoded_text(text: str) -> bytes:
+    """A text with its length before it."""
     data = text.encode()
     return struct.pack("<H", len(data)) + data
 
@@ -106,7 +107,7 @@ def _value(value: Value, constants: Constants) -> bytes:
 
 def _call(call: Call) -> bytes:
     flags = (call.low is not None) | (call.high is not None) << 1
-    out = _text(call.name) + struct.pack("<Bdd", flags, call.low or 0.0, call.high or 0.0) + _argument(call.args)
+    out = encoded_text(call.name) + struct.pack("<Bdd", flags, call.low or 0.0, call.high or 0.0) + _argument(call.args)
     return out + struct.pack(f"<I{len(call.results)}I", len(call.results), *call.results)
 
 
@@ -126,7 +127,7 @@ def _argument(argument: Any) -> bytes:
     if isinstance(argument, torch.dtype):
         return struct.pack("<BB", 6, DTYPES.index(argument))
     if isinstance(argument, str):
-        return b"\7" + _text(argument)
+        return b"\7" + encoded_text(argument)
     raise TypeError(f"an argument of a call is {argument!r}, which payloads cannot hold")
 
 

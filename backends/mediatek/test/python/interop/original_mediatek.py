@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantises and lowers a model with the original. Usage: ``original_mediatek.py DIRECTORY``.
+"""Quantises and lowers models with the original. Usage: ``original_mediatek.py DIRECTORY``.
 
-The original imports MediaTek's packages: modules of these names replace them. It reads ``model.pt2`` and
-``inputs.pt``, and writes ``payload.bin``, ``options.txt`` and ``outputs.pt``, the results in each precision.
+The original imports MediaTek's packages: modules of these names replace them. For each ``NAME.pt2`` with
+``NAME.inputs.pt``, the script writes ``NAME.outputs.pt``, the results in each precision. For the model
+``convolutional`` it writes ``payload.bin`` and ``options.txt``.
 """
 
 from __future__ import annotations
@@ -53,21 +54,27 @@ def main(directory: Path) -> None:
     from executorch.exir.backend.compile_spec_schema import CompileSpec
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    inputs = torch.load(directory / "inputs.pt")
-    program = torch.export.load(directory / "model.pt2")
-    specs = [CompileSpec("platform-config", b"mt6991"), CompileSpec("gno", b"LTS"), CompileSpec("gno-exp", b"")]
-    specs += [CompileSpec("ImportForever", struct.pack("?", True)), CompileSpec("ExtractSharedBlobKey", b"key")]
-    result = NeuropilotBackend.preprocess(to_edge(program).exported_program(), specs)
-    (directory / "payload.bin").write_bytes(result.processed_bytes)
-    (directory / "options.txt").write_text("\n".join(options))
-    outputs = {}
-    for precision in Precision:
-        quantizer = NeuropilotQuantizer()
-        quantizer.setup_precision(precision)
-        prepared = prepare_pt2e(torch.export.load(directory / "model.pt2").module(), quantizer)
-        prepared(*inputs)
-        outputs[precision.name] = convert_pt2e(prepared)(*inputs)
-    torch.save(outputs, directory / "outputs.pt")
+    for file in sorted(directory.glob("*.pt2")):
+        if file.stem == "convolutional":
+            program = torch.export.load(file)
+            specs = [CompileSpec("platform-config", b"mt6991"), CompileSpec("gno", b"LTS"), CompileSpec("gno-exp", b"")]
+            specs += [CompileSpec("ImportForever", struct.pack("?", True))]
+            specs += [CompileSpec("ExtractSharedBlobKey", b"key")]
+            result = NeuropilotBackend.preprocess(to_edge(program).exported_program(), specs)
+            (directory / "payload.bin").write_bytes(result.processed_bytes)
+            (directory / "options.txt").write_text("\n".join(options))
+        inputs = torch.load(file.with_suffix(".inputs.pt"))
+        outputs: dict[str, Any] = {}
+        for precision in Precision:
+            quantizer = NeuropilotQuantizer()
+            quantizer.setup_precision(precision)
+            try:
+                prepared = prepare_pt2e(torch.export.load(file).module(), quantizer)
+                prepared(*inputs)
+                outputs[precision.name] = convert_pt2e(prepared)(*inputs)
+            except Exception as error:  # what the original cannot quantise
+                outputs[precision.name] = f"{type(error).__name__}: {error}"
+        torch.save(outputs, file.with_suffix(".outputs.pt"))
 
 
 if __name__ == "__main__":

@@ -166,6 +166,50 @@ def test_a_compiler_gets_the_graph_and_the_options(monkeypatch: pytest.MonkeyPat
         to_edge_transform_and_lower(export(model, inputs), partitioner=[QnnPartitioner(SPECS[:1])])
 
 
+class Scaled(nn.Module):
+    """A layer that methods share, and a factor."""
+
+    def __init__(self, layer: nn.Module, factor: float) -> None:
+        super().__init__()
+        self.layer, self.factor = layer, factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x) * self.factor
+
+
+def test_methods_that_share_weights_are_compiled_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """QNN-09: with `use_weight_sharing`, the compiler gets the graphs of all methods, and both have its binary."""
+    seen: list[Any] = []
+    module = types.ModuleType("sdk.backends.qualcomm.python.qnn_compiler")
+    module.__spec__ = types.SimpleNamespace()  # type: ignore[assignment]
+    module.compile_together = lambda *given: seen.append(given) or b"a context binary"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    layer = nn.Linear(4, 3)
+    methods: dict[str, nn.Module] = {"prefill": Scaled(layer, 1.0), "decode": Scaled(layer, 2.0)}
+    inputs = {"prefill": (torch.randn(5, 4),), "decode": (torch.randn(1, 4),)}
+    specs = u.generate_qnn_executorch_compiler_spec(
+        u.QcomChipset.SM8650, u.generate_htp_compiler_spec(use_fp16=True, use_weight_sharing=True)
+    )
+    file = written(u.to_edge_transform_and_lower_to_qnn(methods, inputs, specs), tmp_path)
+    ((graphs, options),) = seen
+    assert list(graphs) == ["prefill", "decode"] and options == bytes(specs[0].value)
+    assert file.read_bytes().count(b"a context binary") == 1
+    program = ReferenceProgram(file)
+    for name, model in methods.items():
+        torch.testing.assert_close(program.run_method(name, inputs[name])[0], model(*inputs[name]))
+    with pytest.raises(ValueError, match="different numbers of partitions: prefill 1, decode 2"):
+        u.to_edge_transform_and_lower_to_qnn(
+            {"prefill": Scaled(layer, 1.0), "decode": nn.Sequential(layer, Function(torch.erf), nn.ReLU())},
+            inputs,
+            specs,
+        )
+    other = u.generate_qnn_executorch_compiler_spec(
+        u.QcomChipset.SM8750, u.generate_htp_compiler_spec(use_fp16=True, use_weight_sharing=True)
+    )
+    with pytest.raises(ValueError, match="the methods have different options"):
+        u.to_edge_transform_and_lower_to_qnn(methods, inputs, {"prefill": specs, "decode": other})
+
+
 def test_the_steps_of_the_page(tmp_path: Path) -> None:
     """QNN-08, QNN-09, QNN-13, SN-46: a model with two outputs is quantised, lowered and saved as the page does it."""
     model, inputs = Function(lambda x: (torch.relu(x), torch.sigmoid(x))), (ROWS,)

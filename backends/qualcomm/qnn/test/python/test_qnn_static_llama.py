@@ -18,16 +18,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from examples.qualcomm.oss_scripts.llama import SUPPORTED_LLM_MODELS, LLMModelConfig, register_llm_model
-from examples.qualcomm.oss_scripts.llama.llama import follow, lowered, quantized
+from examples.qualcomm.oss_scripts.llama.llama import follow, lowered, quantized, with_tokens
 from examples.qualcomm.oss_scripts.llama.model.static_llama import LlamaModel, Shape
 from qnn_lowering import quantizer_of
 
 from npu_models import snr, written
+from sdk.backends.npu.compiler import graphs_for
 from sdk.backends.qualcomm._passes.seq_mse import SeqMSE
+from sdk.backends.qualcomm.qnn.payload import binary_of
 from sdk.backends.qualcomm.qnn.verify import ReferenceProgram
 from sdk.backends.qualcomm.quantizer import QuantDtype
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
+from sdk.exir._serialize._program import deserialize_pte_binary
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.transformer import construct_transformer
@@ -62,21 +65,38 @@ def test_it_computes_what_the_transformer_does() -> None:
     """LQ-01: calls with one token, and a call with four, give the logits of the transformer."""
     model, expected = _static()
     with torch.no_grad():
-        torch.testing.assert_close(follow(model, model, TOKENS), expected)
+        torch.testing.assert_close(follow([(model, model)], TOKENS), expected)
         several, _ = _static(4)
         found = several(*several.inputs(TOKENS[:4], 0, several.empty()))[0]
         torch.testing.assert_close(found, expected[:, :4])
+        torch.testing.assert_close(follow([(several, several), (model, model)], TOKENS), expected)
 
 
 def test_it_runs_with_xnnpack() -> None:
-    """LQ-01"""
-    model, expected = _static()
-    program = torch.export.export(model, model.inputs([0], 0, model.empty()), strict=True)
-    data = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
+    """LQ-01: a prefill of four tokens and calls with one token are methods of one program, which stores their weights
+    once."""
+    decode, expected = _static()
+    models = {"kv_forward": decode, "prefill_forward": with_tokens(decode, 4)}
+
+    def lower(names: list[str]) -> bytes:
+        programs = {
+            name: torch.export.export(models[name], models[name].inputs([0], 0, models[name].empty()), strict=True)
+            for name in names
+        }
+        manager = to_edge_transform_and_lower(programs, partitioner=[XnnpackPartitioner()])
+        data: bytes = manager.to_executorch().buffer
+        return data
+
+    data = lower(list(models))
     loaded = portable_lib._load_for_executorch_from_buffer(data)
-    torch.testing.assert_close(
-        follow(lambda *given: loaded.forward(given), model, TOKENS), expected, rtol=1e-4, atol=1e-4
-    )
+    calls = [
+        (lambda *given, name=name: loaded.run_method(name, given), models[name])
+        for name in ("prefill_forward", "kv_forward")
+    ]
+    torch.testing.assert_close(follow(calls, TOKENS), expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(follow(calls[1:], TOKENS), expected, rtol=1e-4, atol=1e-4)
+    weights = sum(parameter.numel() * 4 for parameter in decode.parameters())
+    assert len(data) - len(lower(["kv_forward"])) < weights / 2
 
 
 def test_models_are_registered() -> None:
@@ -98,19 +118,51 @@ def test_the_quantised_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """LQ-05: keys and values have 8 bits, the head 16-bit activations and 8-bit weights. Each shard is a delegate."""
     monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
     model, expected = _static()
-    module = quantized(model, SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"], [TOKENS])
+    (module,) = quantized(model, SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"], [TOKENS])
     cats = [node for node in module.graph.nodes if node.target == torch.ops.aten.cat.default and node.args[1] == 2]
     assert len(cats) == 4 and all(each.args[5] == torch.uint8 for cat in cats for each in cat.args[0])
     (head,) = [node for node in module.graph.nodes if node.target == torch.ops.aten.conv2d.default]
     assert (head.args[0].args[5], head.args[1].args[4:6]) == (torch.int32, (-127, 127))
-    one, two = (lowered(module, model, "SM8650", shards) for shards in (1, 2))
+    one, two = (lowered({"forward": (module, model)}, "SM8650", shards) for shards in (1, 2))
     assert [len(get_lowered_submodules(each.exported_program().graph_module)) for each in (one, two)] == [1, 2]
     program = ReferenceProgram(written(two, tmp_path))
-    found = follow(lambda *given: program.run_method("forward", given), model, TOKENS)
+    found = follow([(lambda *given: program.run_method("forward", given), model)], TOKENS)
     assert snr(expected, found) > 15
     assert SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"].quant_recipe.default_quant_dtype == QuantDtype.use_16a4w
     with pytest.raises(ValueError, match="num_sharding is 3; expected 1 to 2, the number of layers"):
-        lowered(module, model, "SM8650", 3)
+        lowered({"forward": (module, model)}, "SM8650", 3)
+
+
+def test_prefill_and_decode_share_their_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LQ-05: both methods have the same scales, so that one reads the caches that the other wrote. Each shard is one
+    payload, with a graph for each method."""
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
+    decode, expected = _static()
+    models = {"kv_forward": decode, "prefill_forward": with_tokens(decode, 4)}
+    modules = quantized(
+        decode, SUPPORTED_LLM_MODELS["llama3_2-3b_instruct"], [TOKENS], prefill=models["prefill_forward"]
+    )
+    methods = {name: (module, models[name]) for name, module in zip(models, modules, strict=True)}
+    file = written(lowered(methods, "SM8650", 2), tmp_path)
+    program = ReferenceProgram(file)
+    calls = [
+        (lambda *given, name=name: program.run_method(name, given), models[name])
+        for name in ("prefill_forward", "kv_forward")
+    ]
+    found, token_by_token = follow(calls, TOKENS), follow(calls[1:], TOKENS)
+    assert snr(expected, found) > 15
+    assert snr(token_by_token, found) > 30  # the same integers, but for reductions whose order differs
+    stored = deserialize_pte_binary(file.read_bytes()).program
+    assert len(stored.backend_delegate_data) == 2
+    payloads = [binary_of(each.data) for each in stored.backend_delegate_data]
+    graphs = [graphs_for("QNN", payload) for payload in payloads]
+    assert all(set(each) == set(models) for each in graphs)
+    weights = [
+        {value.data.numpy().tobytes() for value in each[name].values if value.data is not None and value.data.dim() > 1}
+        for each in graphs
+        for name in models
+    ]
+    assert weights[0] == weights[1] and weights[2] == weights[3]
 
 
 class _Layers(torch.nn.Module):
@@ -265,6 +317,11 @@ def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert said.out == "wrote artifact/llama_qnn.pte\n" and "--tasks wikitext: not read" in said.err
     assert "--limit 1: not read" in said.err
     ReferenceProgram(Path("artifact", "llama_qnn.pte"))
+    hybrid = ["--model_mode", "hybrid", "--prefill_ar_len", "4", "--compile_only", "-a", "both"]
+    assert run_script(SCRIPT, *call, *hybrid) == 0
+    assert set(ReferenceProgram(Path("both", "llama_qnn.pte"))._methods) == {"kv_forward", "prefill_forward"}
+    assert run_script(SCRIPT, *call, *hybrid, "--prefill_ar_len", "8") == 1
+    assert "--prefill_ar_len is 8; expected 2 to 7 tokens" in capsys.readouterr().err
     monkeypatch.setattr(torch.export, "export", None)
     assert run_script(SCRIPT, *call, "--compile_only", "--pre_gen_pte", "artifact") == 0
     assert run_script(SCRIPT, *device, "--compile_only") == 1

@@ -10,11 +10,13 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <list>
 #include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "graphs.h"
 #include "reference_graph.h"
 #include "stand_in.h"
 
@@ -22,8 +24,10 @@ using executorch::extension::delegate::ReferenceGraph;
 using executorch::extension::delegate::ReferenceType;
 using executorch::extension::delegate::ReferenceValue;
 using stand_in::fails;
+using stand_in::Graphs;
 using stand_in::kFailure;
 using stand_in::Living;
+using stand_in::NamedGraph;
 
 namespace {
 
@@ -35,17 +39,22 @@ struct Backend : Living {};
 struct Device : Living {};
 
 struct Context : Living {
-  Context(const void* binary, size_t size) : graph(static_cast<const uint8_t*>(binary), size) {}
-  ReferenceGraph graph;
+  Context(const void* binary, size_t size) : graphs(static_cast<const uint8_t*>(binary), size) {}
+  Graphs graphs;
+};
+
+/// The inputs and outputs of a graph.
+struct Tensors {
+  std::vector<std::string> names;
+  std::vector<std::vector<uint32_t>> sizes;
+  std::vector<Qnn_Tensor_t> inputs, outputs;
 };
 
 /// The contents of a binary, until it is freed.
 struct Description : Living {
-  std::unique_ptr<ReferenceGraph> graph;
-  std::vector<std::string> names;
-  std::vector<std::vector<uint32_t>> sizes;
-  std::vector<Qnn_Tensor_t> inputs, outputs;
-  QnnSystemContext_GraphInfo_t info = {};
+  std::unique_ptr<Graphs> graphs;
+  std::list<Tensors> tensors;
+  std::vector<QnnSystemContext_GraphInfo_t> infos;
   QnnSystemContext_BinaryInfo_t binary = {};
 };
 
@@ -85,7 +94,7 @@ void describe(Tensor& tensor, const std::string& name, Qnn_DataType_t type, std:
   tensor.dimensions = sizes.data();
 }
 
-void add(Description& to, const ReferenceValue& value, const std::string& name, std::vector<Qnn_Tensor_t>& tensors) {
+void add(Tensors& to, const ReferenceValue& value, const std::string& name, std::vector<Qnn_Tensor_t>& tensors) {
   to.names.push_back(name);
   to.sizes.emplace_back(value.shape.begin(), value.shape.end());
   Qnn_Tensor_t tensor = {};
@@ -148,10 +157,11 @@ Qnn_ErrorHandle_t context_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t)
   return fails() ? kFailure : QNN_SUCCESS;
 }
 Qnn_ErrorHandle_t graph_retrieve(Qnn_ContextHandle_t context, const char* name, Qnn_GraphHandle_t* graph) {
-  if (fails() || std::strcmp(name, "forward") != 0) {
+  const NamedGraph* const found = static_cast<Context*>(context)->graphs.find(name);
+  if (fails() || found == nullptr) {
     return kFailure;
   }
-  *graph = &static_cast<Context*>(context)->graph;
+  *graph = const_cast<NamedGraph*>(found);
   return QNN_SUCCESS;
 }
 
@@ -161,7 +171,8 @@ const Qnn_ClientBuffer_t& buffer_of(const Qnn_Tensor_t& tensor) {
 
 Qnn_ErrorHandle_t graph_execute(Qnn_GraphHandle_t handle, const Qnn_Tensor_t* inputs, uint32_t input_count,
                                 Qnn_Tensor_t* outputs, uint32_t output_count, Qnn_ProfileHandle_t, Qnn_SignalHandle_t) {
-  const ReferenceGraph& graph = *static_cast<ReferenceGraph*>(handle);
+  const NamedGraph& named = *static_cast<const NamedGraph*>(handle);
+  const ReferenceGraph& graph = named.graph;
   if (fails() || input_count != graph.input_count() || output_count != graph.output_count()) {
     return kFailure;
   }
@@ -180,7 +191,7 @@ Qnn_ErrorHandle_t graph_execute(Qnn_GraphHandle_t handle, const Qnn_Tensor_t* in
     made.push_back(buffer_of(outputs[i]).data);
   }
   try {
-    graph.run(given, made, nullptr, 0);
+    named.run(given, made);
   } catch (const std::bad_alloc&) {
     return QNN_COMMON_ERROR_MEM_ALLOC;
   } catch (const std::exception&) {
@@ -205,6 +216,24 @@ Qnn_ErrorHandle_t system_create(QnnSystemContext_Handle_t* handle) {
   *handle = new Description;
   return QNN_SUCCESS;
 }
+void describe(const NamedGraph& named, Tensors& tensors, QnnSystemContext_GraphInfo_t& info) {
+  const ReferenceGraph& graph = named.graph;
+  const size_t count = graph.input_count() + graph.output_count();
+  tensors.names.reserve(count);
+  tensors.sizes.reserve(count);
+  for (size_t i = 0; i < graph.input_count(); ++i) {
+    add(tensors, graph.input(i), "input_" + std::to_string(i), tensors.inputs);
+  }
+  for (size_t i = 0; i < graph.output_count(); ++i) {
+    add(tensors, graph.output(i), "output_" + std::to_string(i), tensors.outputs);
+  }
+  info.version = QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1;
+  info.graphInfoV1.graphName = named.name.c_str();
+  info.graphInfoV1.numGraphInputs = static_cast<uint32_t>(tensors.inputs.size());
+  info.graphInfoV1.graphInputs = tensors.inputs.data();
+  info.graphInfoV1.numGraphOutputs = static_cast<uint32_t>(tensors.outputs.size());
+  info.graphInfoV1.graphOutputs = tensors.outputs.data();
+}
 Qnn_ErrorHandle_t system_read(QnnSystemContext_Handle_t handle, void* binary, uint64_t size,
                               const QnnSystemContext_BinaryInfo_t** info, Qnn_ContextBinarySize_t*) {
   if (fails()) {
@@ -212,16 +241,9 @@ Qnn_ErrorHandle_t system_read(QnnSystemContext_Handle_t handle, void* binary, ui
   }
   Description& found = *static_cast<Description*>(handle);
   try {
-    found.graph = std::make_unique<ReferenceGraph>(static_cast<const uint8_t*>(binary), size);
-    const ReferenceGraph& graph = *found.graph;
-    const size_t count = graph.input_count() + graph.output_count();
-    found.names.reserve(count);
-    found.sizes.reserve(count);
-    for (size_t i = 0; i < graph.input_count(); ++i) {
-      add(found, graph.input(i), "input_" + std::to_string(i), found.inputs);
-    }
-    for (size_t i = 0; i < graph.output_count(); ++i) {
-      add(found, graph.output(i), "output_" + std::to_string(i), found.outputs);
+    found.graphs = std::make_unique<Graphs>(static_cast<const uint8_t*>(binary), size);
+    for (const NamedGraph& named : found.graphs->all()) {
+      describe(named, found.tensors.emplace_back(), found.infos.emplace_back());
     }
   } catch (const std::bad_alloc&) {
     return QNN_COMMON_ERROR_MEM_ALLOC;
@@ -229,15 +251,9 @@ Qnn_ErrorHandle_t system_read(QnnSystemContext_Handle_t handle, void* binary, ui
     std::fprintf(stderr, "stand-in of Qualcomm's library: %s\n", error.what());
     return kInvalid;
   }
-  found.info.version = QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1;
-  found.info.graphInfoV1.graphName = "forward";
-  found.info.graphInfoV1.numGraphInputs = static_cast<uint32_t>(found.inputs.size());
-  found.info.graphInfoV1.graphInputs = found.inputs.data();
-  found.info.graphInfoV1.numGraphOutputs = static_cast<uint32_t>(found.outputs.size());
-  found.info.graphInfoV1.graphOutputs = found.outputs.data();
   found.binary.version = QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_1;
-  found.binary.contextBinaryInfoV1.numGraphs = 1;
-  found.binary.contextBinaryInfoV1.graphs = &found.info;
+  found.binary.contextBinaryInfoV1.numGraphs = static_cast<uint32_t>(found.infos.size());
+  found.binary.contextBinaryInfoV1.graphs = found.infos.data();
   *info = &found.binary;
   return QNN_SUCCESS;
 }

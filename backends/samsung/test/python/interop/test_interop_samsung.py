@@ -4,8 +4,8 @@ to float32 as the original's."""
 
 from __future__ import annotations
 
-import importlib
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import samsung_modules
 from samsung_lowering import computed, lower, quantized
 
+from bench.models import MODELS as BENCHED
+from bench.worker import load_model
+from interop import outside
 from interop.originals import InOriginal
-from npu_models import model_of, snr
+from npu_models import LARGE, large_model_of, model_of, snr
 from sdk.backends.samsung.partition.enn_partitioner import EnnPartitioner
 from sdk.backends.samsung.serialization.compile_options import gen_samsung_backend_compile_spec
 from sdk.exir import to_edge_transform_and_lower
@@ -63,31 +66,33 @@ def same(found: Any, expected: Any) -> None:
         assert found == expected
 
 
+def compare(models: dict[str, Any], in_original: InOriginal, folder: Path) -> None:
+    """A model's signal-to-noise ratio is at most 1 dB below that of the original."""
+    for name, (model, inputs) in models.items():
+        save(export(model, inputs), folder / f"{name}.pt2")
+        torch.save(inputs, folder / f"{name}.inputs.pt")
+    in_original(Path(__file__).with_name("original_samsung.py"), folder)
+    for name, (model, inputs) in models.items():
+        expected = model(*inputs)
+        found = snr(expected, computed(lower(quantized(model, inputs), inputs), inputs, folder))
+        original = torch.load(folder / f"{name}.outputs.pt")
+        if isinstance(original, str):
+            assert name in ("vision", "decoder", "ViT-tiny")  # the original shares the scales of attention in a cycle
+            print(f"{name}: {found:.1f} dB; the original's quantizer fails: {original}")
+            continue
+        print(f"{name}: {found:.1f} dB, the original's scheme {snr(expected, original):.1f} dB")
+        assert found >= snr(expected, original) - 1
+
+
 def test_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """EXY-02, EXY-03, EXY-07: the bytes of options and the calls of a graph equal the original's; the signal-to-noise
-    ratio is less than 1 dB below the original's."""
+    """EXY-02, EXY-03, EXY-07: the bytes of options and the calls of a graph equal the original's; small models are
+    compared."""
     torch.manual_seed(0)
     models = {name: model_of(name) for name in ("convolutional", "vision", "decoder")}
     models["graph"] = (Net().eval(), (torch.randn(1, 3, 16, 16),))
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[5]))
-    mobilenet = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
-    models["mobilenet"] = (mobilenet, (torch.randn(1, 3, 64, 64),))
-    for name, (model, inputs) in models.items():
-        save(export(model, inputs), tmp_path / f"{name}.pt2")
-        torch.save(inputs, tmp_path / f"{name}.inputs.pt")
-    in_original(Path(__file__).with_name("original_samsung.py"), tmp_path)
+    compare(models, in_original, tmp_path)
     for chip, expected in torch.load(tmp_path / "options.pt").items():
         assert bytes(gen_samsung_backend_compile_spec(chip).value) == expected
-    for name, (model, inputs) in models.items():
-        scheme, expected = quantized(model, inputs), model(*inputs)
-        found = computed(lower(scheme, inputs), inputs, tmp_path)
-        original = torch.load(tmp_path / f"{name}.outputs.pt")
-        if isinstance(original, str):
-            assert name in ("vision", "decoder")
-            print(f"{name}: {snr(expected, found):.1f} dB; the original's quantizer fails: {original}")
-            continue
-        print(f"{name}: {snr(expected, found):.1f} dB, the original's scheme {snr(expected, original):.1f} dB")
-        assert snr(expected, found) >= snr(expected, original) - 1
     for name, module in samsung_modules.modules("sdk").items():
         monkeypatch.setitem(sys.modules, name, module)
     model, inputs = models["graph"]
@@ -96,3 +101,32 @@ def test_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: p
         to_edge_transform_and_lower(export(program, inputs), partitioner=[EnnPartitioner()])
         (graph,) = samsung_modules.Graph.all
         same(samsung_modules.described(graph), torch.load(tmp_path / f"{kind}.graph.pt", weights_only=False))
+
+
+@pytest.mark.parametrize("name", [LARGE[0], *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE[1:])])
+def test_large_models_as_the_original(name: str, in_original: InOriginal, tmp_path: Path) -> None:
+    """EXY-03"""
+    compare({name: large_model_of(name)}, in_original, tmp_path)
+
+
+@pytest.mark.slow
+def test_delegates_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EXY-02: there are at most as many delegates, and operators outside of them, as with the original. The CPU time of
+    both lowerings is printed. The original's quantizer fails for ViT-tiny, so that it stays float."""
+    for name, module in samsung_modules.modules("sdk").items():
+        monkeypatch.setitem(sys.modules, name, module)
+    names = {
+        "MobileNetV2": BENCHED["MobileNetV2"],
+        "ResNet50": "bench:resnet50",
+        "ViT-tiny, float": BENCHED["ViT-tiny"],
+    }
+    models = {name: load_model(where) for name, where in names.items()}
+    for name, (model, inputs) in models.items():
+        save(export(model, inputs), tmp_path / f"{name}.pt2")
+        torch.save(inputs, tmp_path / f"{name}.inputs.pt")
+    in_original(Path(__file__).with_name("original_samsung_lowering.py"), tmp_path)
+    for name, (model, inputs) in models.items():
+        scheme = model if name.endswith("float") else quantized(model, inputs)
+        start = time.process_time()
+        manager = to_edge_transform_and_lower(export(scheme, inputs), partitioner=[EnnPartitioner()])
+        outside.compare(name, manager, time.process_time() - start, tmp_path / f"{name}.lowered.json")

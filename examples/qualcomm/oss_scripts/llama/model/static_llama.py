@@ -162,8 +162,9 @@ class LlamaModel(nn.Module):
 
     def inputs(self, tokens: list[int], first: int, caches: list[Tensor]) -> tuple[Tensor, ...]:
         """Returns the arguments of `forward` for tokens from the position `first` on. Cached tokens lie at the end of
-        the caches; missing ones at the end of a call are zeros."""
+        the caches, of which the last `shape.past` tokens are passed; missing tokens at the end of a call are zeros."""
         count, past = self.shape.tokens, self.shape.past
+        caches = [cache[:, :, cache.shape[2] - past :] for cache in caches]
         given = torch.tensor([[*tokens, *[0] * (count - len(tokens))]])
         mask = torch.full((count, self.shape.context), MASKED)
         mask[:, past - min(first, past) : past] = 0

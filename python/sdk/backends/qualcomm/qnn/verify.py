@@ -4,8 +4,8 @@ compute the rest."""
 
 from __future__ import annotations
 
-from sdk.backends.npu.compiler import graph_for
-from sdk.backends.npu.interpreter import Interpreter
+from sdk.backends.npu.compiler import graphs_for
+from sdk.backends.npu.interpreter import MethodInterpreter
 from sdk.backends.qualcomm.qnn.compiler import COMPILER
 from sdk.backends.qualcomm.qnn.payload import binary_of
 from sdk.backends.reference import NamedData
@@ -20,5 +20,5 @@ class ReferenceProgram(_ReferenceProgram):
     TITLE = "QNN"
 
     @staticmethod
-    def interpret(payload: bytes | memoryview, named_data: NamedData) -> Interpreter:
-        return Interpreter(graph_for(COMPILER.title, binary_of(payload), named_data))
+    def interpret(payload: bytes | memoryview, named_data: NamedData) -> MethodInterpreter:
+        return MethodInterpreter(graphs_for(COMPILER.title, binary_of(payload)))

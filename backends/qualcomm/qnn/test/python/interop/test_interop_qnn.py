@@ -4,7 +4,6 @@ original's."""
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from qnn_lowering import computed, lower, quantized, quantizer_of
 
 from interop.originals import InOriginal
-from npu_models import model_of, snr
+from npu_models import LARGE, large_model_of, model_of, snr
 from sdk.backends.qualcomm.qnn.payload import binary_of, compose
 from sdk.backends.qualcomm.quantizer import QuantDtype
 from sdk.backends.qualcomm.serialization.qc_schema_serialize import flatbuffer_to_option, option_to_flatbuffer
@@ -67,9 +66,7 @@ def test_as_the_original(in_original: InOriginal, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mobilenet_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """QNN-08: MobileNetV2 in all schemes. The images are small, and the weights are random."""
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[6]))
-    torch.manual_seed(0)
-    model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
-    compare({"mobilenet": (model, (torch.randn(1, 3, 64, 64),))}, in_original, tmp_path)
+@pytest.mark.parametrize("name", LARGE)
+def test_large_models_as_the_original(name: str, in_original: InOriginal, tmp_path: Path) -> None:
+    """QNN-08: all schemes."""
+    compare({name: large_model_of(name)}, in_original, tmp_path)

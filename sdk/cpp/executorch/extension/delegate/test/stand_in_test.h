@@ -127,11 +127,12 @@ class StandInTest : public testing::Test {
   runtime::Result<runtime::DelegateHandle*> load(const std::string& payload,
                                                  const std::vector<runtime::CompileSpec>& specs = {},
                                                  const runtime::NamedDataMap* data = nullptr,
-                                                 runtime::MemoryAllocator* memory = nullptr) {
+                                                 runtime::MemoryAllocator* memory = nullptr,
+                                                 const char* method = "forward") {
     payloads_.push_back(std::make_unique<std::string>(payload));
     memory_.push_back(std::make_unique<std::vector<uint8_t>>(4096));
     runtime::MemoryAllocator allocator(static_cast<uint32_t>(memory_.back()->size()), memory_.back()->data());
-    runtime::BackendInitContext context(memory != nullptr ? memory : &allocator, nullptr, "forward", data);
+    runtime::BackendInitContext context(memory != nullptr ? memory : &allocator, nullptr, method, data);
     runtime::FreeableBuffer buffer(payloads_.back()->data(), payloads_.back()->size(), nullptr);
     return backend_->init(context, &buffer, {specs.data(), specs.size()});
   }
