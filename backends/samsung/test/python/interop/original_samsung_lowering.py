@@ -33,7 +33,7 @@ def main(directory: Path) -> None:
     for file in sorted(directory.glob("*.pt2")):
         inputs = torch.load(file.with_suffix(".inputs.pt"))
         model = torch.export.load(file).module()
-        if not file.stem.endswith("float"):
+        if file.stem != "ViT-tiny":  # for which the quantizer fails
             quantizer = EnnQuantizer()
             quantizer.setup_quant_params(Precision.A8W8)
             prepared = prepare_pt2e(model, quantizer)

@@ -17,7 +17,7 @@ from torch.export import export, save
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from neutron_lowering import TARGET, lower
 
-from bench.models import MODELS as BENCHED
+from bench.models import PEER_MODELS
 from bench.worker import load_model
 from interop import outside
 from interop.originals import InOriginal
@@ -116,8 +116,7 @@ def test_delegates_as_the_original(in_original: InOriginal, tmp_path: Path, monk
     folder = Path(__file__).resolve().parents[1] / "converter"
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-    names = ("MobileNetV2", "ResNet50", "ViT-tiny")
-    models = {name: load_model("bench:resnet50" if name == "ResNet50" else BENCHED[name]) for name in names}
+    models = {name: load_model(PEER_MODELS[name]) for name in ("MobileNetV2", "ResNet50", "ViT-tiny")}
     for name, (model, inputs) in models.items():
         save(export(model, inputs), tmp_path / f"{name}.pt2")
         torch.save([inputs], tmp_path / f"{name}.inputs.pt")
