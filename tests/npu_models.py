@@ -136,5 +136,6 @@ def written(manager: EdgeProgramManager, folder: Path) -> Path:
 
 def snr(expected: Tensor, found: Tensor) -> float:
     """Returns the signal-to-noise ratio in decibels; infinite if both are equal."""
-    noise = (expected - found).double().square().mean()
-    return float(10 * torch.log10(expected.double().square().mean() / noise))
+    expected = expected.detach().double()
+    noise = (expected - found).square().mean()
+    return float(10 * torch.log10(expected.square().mean() / noise))

@@ -67,14 +67,13 @@ std::string parse(int argc, const char* const* argv, Flags* flags) {
       }
     };
   };
-  const std::string wrong = parse_command_line(
-      argc, argv, {{"help", &flags->help}},
-      {{"model_path", text(&flags->model_path)},
-       {"method_name", text(&flags->method_name)},
-       {"input_list_path", text(&flags->input_list_path)},
-       {"output_folder_path", text(&flags->output_folder_path)},
-       {"iteration", count("iteration", &flags->iteration)},
-       {"warm_up", count("warm_up", &flags->warm_up)}});
+  const std::string wrong = parse_command_line(argc, argv, {{"help", &flags->help}},
+                                               {{"model_path", text(&flags->model_path)},
+                                                {"method_name", text(&flags->method_name)},
+                                                {"input_list_path", text(&flags->input_list_path)},
+                                                {"output_folder_path", text(&flags->output_folder_path)},
+                                                {"iteration", count("iteration", &flags->iteration)},
+                                                {"warm_up", count("warm_up", &flags->warm_up)}});
   return wrong.empty() ? problem : wrong;
 }
 
@@ -122,8 +121,7 @@ Error write_outputs(const Method& method, const std::string& folder, size_t run)
     }
     const auto& tensor = method.get_output(i).toTensor();
     const std::string path = folder + "/output_" + std::to_string(run) + "_" + std::to_string(i) + ".raw";
-    const std::error_code error =
-        executorch::extension::replace_file(path, tensor.const_data_ptr(), tensor.nbytes());
+    const std::error_code error = executorch::extension::replace_file(path, tensor.const_data_ptr(), tensor.nbytes());
     ET_CHECK_OR_RETURN_ERROR(!error, AccessFailed, "%s cannot be written: %s", path.c_str(), error.message().c_str());
   }
   return Error::Ok;

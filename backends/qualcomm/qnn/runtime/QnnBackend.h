@@ -15,6 +15,9 @@ const char qnn_library_variable[] = "QNN_BACKEND_LIBRARY";
 /// The same for libQnnSystem.so, which reads context binaries.
 const char qnn_system_library_variable[] = "QNN_SYSTEM_LIBRARY";
 
+/// The same for libcdsprpc.so, which allocates the memory of QnnExecuTorch.h.
+const char qnn_shared_memory_library_variable[] = "QNN_SHARED_MEMORY_LIBRARY";
+
 }  // namespace qnn
 }  // namespace backends
 }  // namespace executorch

@@ -32,7 +32,8 @@ class QnnBackend final : public DelegateBackend<Delegate> {
     ET_CHECK_OK_OR_RETURN_ERROR(options.error());
     auto context = Context::get(*binary, options->processor);
     ET_CHECK_OK_OR_RETURN_ERROR(context.error());
-    ET_CHECK_OK_OR_RETURN_ERROR(loading.make(std::move(*context)).load(loading.context.get_method_name()));
+    ET_CHECK_OK_OR_RETURN_ERROR(loading.make(std::move(*context), options->processor == Processor::Htp)
+                                    .load(loading.context.get_method_name()));
     if (!keeps_binary(options->processor)) {
       loading.payload.Free();
     }

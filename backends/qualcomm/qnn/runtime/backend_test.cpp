@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "QnnBackend.h"
+#include "QnnExecuTorch.h"
 #include "options.h"
 #include "paths.h"
 #include "payload.h"
@@ -243,6 +244,130 @@ TEST_F(QnnBackendTest, MethodsWithOnePayloadHaveOneContext) {
   EXPECT_EQ(load(both, {}, nullptr, nullptr, "verify").error(), Error::InvalidProgram);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("has 2 graphs, and none for the method verify"));
   backend_->destroy(*decode);
+}
+
+/// Memory that the processor imports, with the numbers of a tensor of two floats.
+class SharedFloats {
+ public:
+  explicit SharedFloats(float first = 0, float second = 0)
+      : data_(static_cast<float*>(QnnExecuTorchAllocCustomMem(2 * sizeof(float), 64))) {
+    if (data_ != nullptr) {
+      data_[0] = first;
+      data_[1] = second;
+    }
+  }
+  SharedFloats(const SharedFloats&) = delete;
+  SharedFloats& operator=(const SharedFloats&) = delete;
+  ~SharedFloats() { QnnExecuTorchFreeCustomMem(data_); }
+
+  const float* data() const { return data_; }
+  aten::Tensor tensor() { return aten::Tensor(&impl_); }
+
+ private:
+  float* data_;
+  aten::SizesType sizes_[1] = {2};
+  aten::DimOrderType order_[1] = {0};
+  aten::StridesType strides_[1] = {1};
+  aten::TensorImpl impl_{aten::ScalarType::Float, 1, sizes_, data_, order_, strides_};
+};
+
+class QnnSharedMemoryTest : public QnnBackendTest {
+ protected:
+  void SetUp() override {
+    QnnBackendTest::SetUp();
+    setenv(qnn_shared_memory_library_variable, kLibrary, 1);
+    registrations_ = function<int (*)()>("stand_in_registrations");
+    allocations_ = function<int (*)()>("stand_in_allocations");
+  }
+  void TearDown() override {
+    EXPECT_EQ(allocations_(), 0);
+    QnnBackendTest::TearDown();
+  }
+
+  int (*registrations_)() = nullptr;
+  int (*allocations_)() = nullptr;
+};
+
+TEST_F(QnnSharedMemoryTest, TensorsAreRegisteredOnceAndUsedInPlace) {
+  auto handle = load(payload(reference_sum()));
+  ASSERT_EQ(handle.error(), Error::Ok);
+  const int before = registrations_();
+  SharedFloats a(1, 2), b(30, 40), sum;
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_EQ(run(*handle, {a.tensor(), b.tensor(), sum.tensor()}), Error::Ok);
+    EXPECT_THAT(std::vector<float>(sum.data(), sum.data() + 2), testing::ElementsAre(31, 42));
+  }
+  EXPECT_EQ(registrations_() - before, 3);
+  // Other memory, shared or not, in the place of shared memory.
+  SharedFloats c(5, 6);
+  EXPECT_EQ(run(*handle, {c.tensor(), floats_.make({2}, {1, 1}), sum.tensor()}), Error::Ok);
+  EXPECT_EQ(sum.data()[0], 6);
+  EXPECT_EQ(registrations_() - before, 4);
+  EXPECT_EQ(run(*handle, {c.tensor(), b.tensor(), sum.tensor()}), Error::Ok);
+  EXPECT_EQ(sum.data()[1], 46);
+  EXPECT_EQ(registrations_() - before, 4);  // b is still registered
+  backend_->destroy(*handle);
+}
+
+TEST_F(QnnSharedMemoryTest, OtherProcessorsGetTheAddress) {
+  std::string gpu = options(1);
+  auto handle = load(payload(reference_sum()), {spec(gpu)});
+  ASSERT_EQ(handle.error(), Error::Ok);
+  const int before = registrations_();
+  SharedFloats a(1, 2), sum;
+  EXPECT_EQ(run(*handle, {a.tensor(), a.tensor(), sum.tensor()}), Error::Ok);
+  EXPECT_EQ(sum.data()[1], 4);
+  EXPECT_EQ(registrations_(), before);
+  backend_->destroy(*handle);
+}
+
+TEST_F(QnnSharedMemoryTest, EachFailingCallIsAnErrorAndNothingLeaks) {
+  std::vector<std::string> failing;
+  for (int call = 1; call < 40; ++call) {
+    fail_at_(0);
+    auto handle = load(payload(reference_sum()));
+    ASSERT_EQ(handle.error(), Error::Ok);
+    fail_at_(call);
+    testing::internal::CaptureStderr();
+    {
+      SharedFloats a(1, 2), sum;
+      if (a.data() != nullptr && sum.data() != nullptr) {
+        const Error error = run(*handle, {a.tensor(), floats_.ones({2}), sum.tensor()});
+        if (error != Error::Ok) {
+          EXPECT_EQ(run(*handle, {a.tensor(), floats_.ones({2}), sum.tensor()}), Error::Ok) << call;
+        }
+        EXPECT_EQ(sum.data()[1], 3) << call;
+        SharedFloats other(7, 8);
+        if (other.data() != nullptr && run(*handle, {other.tensor(), floats_.ones({2}), sum.tensor()}) == Error::Ok) {
+          EXPECT_EQ(sum.data()[1], 9) << call;
+        }
+      }
+      backend_->destroy(*handle);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(living_(), 0) << call;
+    EXPECT_EQ(allocations_(), 0) << call;
+    if (said.empty()) {
+      break;
+    }
+    const size_t begin = said.find("QNN: ") + 5;
+    failing.push_back(said.substr(begin, said.find(' ', begin) - begin));
+  }
+  EXPECT_THAT(failing, testing::IsSupersetOf({"rpcmem_alloc", "rpcmem_to_fd", "QnnMem_register", "QnnGraph_execute",
+                                              "QnnMem_deRegister"}));
+}
+
+TEST_F(QnnSharedMemoryTest, WrongSizesAreRefused) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(QnnExecuTorchAllocCustomMem(0, 8), nullptr);
+  EXPECT_EQ(QnnExecuTorchAllocCustomMem(8, 24), nullptr);
+  EXPECT_EQ(QnnExecuTorchAllocCustomMem(8, 8192), nullptr);
+  float number = 0;
+  QnnExecuTorchFreeCustomMem(&number);
+  QnnExecuTorchFreeCustomMem(nullptr);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(HasSubstr("8 bytes aligned to 24 cannot be allocated; expected"),
+                             HasSubstr("was not allocated by QnnExecuTorchAllocCustomMem")));
 }
 
 TEST_F(QnnBackendTest, EachFailingAllocationIsAnError) {

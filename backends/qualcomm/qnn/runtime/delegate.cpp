@@ -22,26 +22,28 @@ using runtime::Span;
 
 namespace {
 
-/// A tensor that Qualcomm's library gets: its own description, with the names and sizes that the context keeps.
-template <typename Tensor>
-void describe(const TensorInfo& info, Tensor& tensor) {
-  tensor.name = info.name.c_str();
-  tensor.dimensions = const_cast<uint32_t*>(info.sizes.data());
-  tensor.memType = QNN_TENSORMEMTYPE_RAW;
-  tensor.clientBuf.data = nullptr;
-  tensor.clientBuf.dataSize = static_cast<uint32_t>(info.bytes);
+constexpr char kSharing[] = "memory was shared with the processor";
+
+/// Calls a function with the description of a tensor, whose type depends on its version.
+template <typename Function>
+void with_description(Qnn_Tensor_t& tensor, Function function) {
+  if (tensor.version == QNN_TENSOR_VERSION_1) {
+    function(tensor.v1);
+  } else {
+    function(tensor.v2);
+  }
 }
 
+/// Tensors that Qualcomm's library gets: their own descriptions, with the names and sizes that the context keeps.
 std::vector<Qnn_Tensor_t> described(const std::vector<TensorInfo>& infos) {
   std::vector<Qnn_Tensor_t> tensors;
   tensors.reserve(infos.size());
   for (const TensorInfo& info : infos) {
     tensors.push_back(info.tensor);
-    if (info.tensor.version == QNN_TENSOR_VERSION_1) {
-      describe(info, tensors.back().v1);
-    } else {
-      describe(info, tensors.back().v2);
-    }
+    with_description(tensors.back(), [&info](auto& tensor) {
+      tensor.name = info.name.c_str();
+      tensor.dimensions = const_cast<uint32_t*>(info.sizes.data());
+    });
   }
   return tensors;
 }
@@ -54,9 +56,22 @@ Error Delegate::load(const char* method) {
   info_ = *info;
   inputs_ = described(info_->inputs);
   outputs_ = described(info_->outputs);
+  places_.reserve(inputs_.size() + outputs_.size());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    places_.push_back({&inputs_[i], &info_->inputs[i]});
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    places_.push_back({&outputs_[i], &info_->outputs[i]});
+  }
   const Interface& call = context_->functions();
   return answer(&call, call.graphRetrieve(context_->handle(), info_->name.c_str(), &graph_), "QnnGraph_retrieve",
                 "a graph was looked up", Error::DelegateInvalidCompatibility);
+}
+
+Delegate::~Delegate() {
+  for (Place& place : places_) {
+    (void)unregister(place);
+  }
 }
 
 Error Delegate::execute(Span<EValue*> args) {
@@ -64,9 +79,7 @@ Error Delegate::execute(Span<EValue*> args) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_count(qnn_backend_key, args, inputs, outputs_.size()));
   for (size_t i = 0; i < args.size(); ++i) {
     const bool is_input = i < inputs;
-    const size_t index = is_input ? i : i - inputs;
-    const TensorInfo& info = is_input ? info_->inputs[index] : info_->outputs[index];
-    ET_CHECK_OK_OR_RETURN_ERROR(bind(is_input, index, info, *args[i], is_input ? inputs_[index] : outputs_[index]));
+    ET_CHECK_OK_OR_RETURN_ERROR(bind(is_input, is_input ? i : i - inputs, *args[i], places_[i]));
   }
   const Interface& call = context_->functions();
   return answer(&call,
@@ -75,7 +88,8 @@ Error Delegate::execute(Span<EValue*> args) {
                 "QnnGraph_execute", "the graph was run", Error::DelegateInvalidHandle);
 }
 
-Error Delegate::bind(bool is_input, size_t index, const TensorInfo& info, const EValue& value, Qnn_Tensor_t& tensor) {
+Error Delegate::bind(bool is_input, size_t index, const EValue& value, Place& place) const {
+  const TensorInfo& info = *place.info;
   const Argument argument = {qnn_backend_key, is_input ? "input" : "output", index};
   ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, value));
   const auto& given = value.toTensor();
@@ -86,9 +100,48 @@ Error Delegate::bind(bool is_input, size_t index, const TensorInfo& info, const 
   ET_CHECK_OR_RETURN_ERROR(given.nbytes() == info.bytes, InvalidArgument,
                            "%s: %s %zu of a delegate has %zu bytes, its graph expects %zu", argument.backend,
                            argument.kind, index, given.nbytes(), info.bytes);
-  auto& buffer = tensor.version == QNN_TENSOR_VERSION_1 ? tensor.v1.clientBuf : tensor.v2.clientBuf;
-  buffer.data = const_cast<void*>(given.const_data_ptr());
+  void* const data = const_cast<void*>(given.const_data_ptr());
+  const SharedBuffer shared = shares_ ? SharedMemory::get().find(data) : SharedBuffer{};
+  if (shared.id != 0 && shared.size >= info.bytes) {
+    return share(shared, place);
+  }
+  with_description(*place.tensor, [data, &info](auto& tensor) {
+    tensor.memType = QNN_TENSORMEMTYPE_RAW;
+    tensor.clientBuf.data = data;
+    tensor.clientBuf.dataSize = static_cast<uint32_t>(info.bytes);
+  });
   return Error::Ok;
+}
+
+Error Delegate::share(const SharedBuffer& buffer, Place& place) const {
+  if (place.memory != buffer.id) {
+    ET_CHECK_OK_OR_RETURN_ERROR(unregister(place));
+    Qnn_MemDescriptor_t descriptor = {};
+    descriptor.memShape.numDim = static_cast<uint32_t>(place.info->sizes.size());
+    descriptor.memShape.dimSize = const_cast<uint32_t*>(place.info->sizes.data());
+    with_description(*place.tensor, [&descriptor](auto& tensor) { descriptor.dataType = tensor.dataType; });
+    descriptor.memType = QNN_MEM_TYPE_ION;
+    descriptor.ionInfo.fd = buffer.descriptor;
+    const Interface& call = context_->functions();
+    ET_CHECK_OK_OR_RETURN_ERROR(answer(&call, call.memRegister(context_->handle(), &descriptor, 1, &place.handle),
+                                       "QnnMem_register", kSharing, Error::DelegateInvalidHandle));
+    place.memory = buffer.id;
+  }
+  with_description(*place.tensor, [&place](auto& tensor) {
+    tensor.memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    tensor.memHandle = place.handle;
+  });
+  return Error::Ok;
+}
+
+Error Delegate::unregister(Place& place) const {
+  if (place.memory == 0) {
+    return Error::Ok;
+  }
+  place.memory = 0;
+  const Interface& call = context_->functions();
+  return answer(&call, call.memDeRegister(&place.handle, 1), "QnnMem_deRegister", kSharing,
+                Error::DelegateInvalidHandle);
 }
 
 }  // namespace qnn

@@ -74,9 +74,9 @@ def test_methods_share_a_context(tmp_path: Path) -> None:
         QcomChipset.SM8650, generate_htp_compiler_spec(use_fp16=True, use_weight_sharing=True)
     )
     manager = to_edge_transform_and_lower_to_qnn(methods, inputs, [*specs, REFERENCE])
-    program = portable_lib._load_for_executorch(str(written(manager, tmp_path)))
     contexts = ctypes.CDLL(os.environ["QNN_BACKEND_LIBRARY"]).stand_in_contexts
     before = contexts()
+    program = portable_lib._load_for_executorch(str(written(manager, tmp_path)))
     for name, method in methods.items():
         torch.testing.assert_close(program.run_method(name, inputs[name])[0], method(*inputs[name]))
     assert contexts() - before == 1

@@ -18,6 +18,7 @@
 
 #include "graphs.h"
 #include "reference_graph.h"
+#include "rpcmem.h"
 #include "stand_in.h"
 
 using executorch::extension::delegate::ReferenceGraph;
@@ -58,7 +59,14 @@ struct Description : Living {
   QnnSystemContext_BinaryInfo_t binary = {};
 };
 
+/// Memory that is registered in a context.
+struct Memory : Living {
+  void* data = nullptr;
+  size_t size = 0;
+};
+
 std::atomic<int> contexts{0};
+std::atomic<int> registrations{0};
 /// Set by tests: whether deviceCreate() fails; the minor version of the providers; the version of tensors.
 std::atomic<int> without_devices{0};
 std::atomic<int> minor_version{QNN_API_VERSION_MINOR};
@@ -165,8 +173,62 @@ Qnn_ErrorHandle_t graph_retrieve(Qnn_ContextHandle_t context, const char* name, 
   return QNN_SUCCESS;
 }
 
-const Qnn_ClientBuffer_t& buffer_of(const Qnn_Tensor_t& tensor) {
-  return tensor.version == QNN_TENSOR_VERSION_1 ? tensor.v1.clientBuf : tensor.v2.clientBuf;
+size_t size_of(Qnn_DataType_t type) {
+  switch (type) {
+    case QNN_DATATYPE_INT_64:
+    case QNN_DATATYPE_FLOAT_64:
+      return 8;
+    case QNN_DATATYPE_INT_32:
+    case QNN_DATATYPE_FLOAT_32:
+    case QNN_DATATYPE_SFIXED_POINT_32:
+      return 4;
+    case QNN_DATATYPE_INT_16:
+    case QNN_DATATYPE_UINT_16:
+    case QNN_DATATYPE_FLOAT_16:
+    case QNN_DATATYPE_SFIXED_POINT_16:
+    case QNN_DATATYPE_UFIXED_POINT_16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+Qnn_ErrorHandle_t mem_register(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t* descriptors, uint32_t count,
+                               Qnn_MemHandle_t* handles) {
+  if (fails() || context == nullptr || count != 1 || descriptors[0].memType != QNN_MEM_TYPE_ION) {
+    return kFailure;
+  }
+  void* const data = stand_in::shared_memory(descriptors[0].ionInfo.fd);
+  if (data == nullptr) {
+    return kFailure;
+  }
+  auto* const memory = new Memory;
+  memory->data = data;
+  memory->size = size_of(descriptors[0].dataType);
+  for (uint32_t i = 0; i < descriptors[0].memShape.numDim; ++i) {
+    memory->size *= descriptors[0].memShape.dimSize[i];
+  }
+  handles[0] = memory;
+  ++registrations;
+  return QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t mem_unregister(const Qnn_MemHandle_t* handles, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    delete static_cast<Memory*>(handles[i]);
+  }
+  return fails() ? kFailure : QNN_SUCCESS;
+}
+
+template <typename Tensor>
+Qnn_ClientBuffer_t buffer_in(const Tensor& tensor) {
+  if (tensor.memType == QNN_TENSORMEMTYPE_RAW) {
+    return tensor.clientBuf;
+  }
+  const Memory& memory = *static_cast<const Memory*>(tensor.memHandle);
+  return {memory.data, static_cast<uint32_t>(memory.size)};
+}
+Qnn_ClientBuffer_t buffer_of(const Qnn_Tensor_t& tensor) {
+  return tensor.version == QNN_TENSOR_VERSION_1 ? buffer_in(tensor.v1) : buffer_in(tensor.v2);
 }
 
 Qnn_ErrorHandle_t graph_execute(Qnn_GraphHandle_t handle, const Qnn_Tensor_t* inputs, uint32_t input_count,
@@ -264,6 +326,9 @@ Qnn_ErrorHandle_t system_free(QnnSystemContext_Handle_t handle) {
 
 }  // namespace
 
+EXPORT int stand_in_registrations() {
+  return registrations;
+}
 EXPORT int stand_in_contexts() {
   return contexts;
 }
@@ -292,6 +357,8 @@ EXPORT Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t*** provi
   functions.contextFree = context_free;
   functions.graphRetrieve = graph_retrieve;
   functions.graphExecute = graph_execute;
+  functions.memRegister = mem_register;
+  functions.memDeRegister = mem_unregister;
   functions.errorGetMessage = error_message;
   *providers = all;
   *count = 1;

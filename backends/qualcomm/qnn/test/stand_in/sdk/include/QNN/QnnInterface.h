@@ -28,6 +28,9 @@ typedef struct {
   Qnn_ErrorHandle_t (*graphExecute)(Qnn_GraphHandle_t graph, const Qnn_Tensor_t* inputs, uint32_t numInputs,
                                     Qnn_Tensor_t* outputs, uint32_t numOutputs, Qnn_ProfileHandle_t profile,
                                     Qnn_SignalHandle_t signal);
+  Qnn_ErrorHandle_t (*memRegister)(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t* memDescriptors,
+                                   uint32_t numDescriptors, Qnn_MemHandle_t* memHandles);
+  Qnn_ErrorHandle_t (*memDeRegister)(const Qnn_MemHandle_t* memHandles, uint32_t numHandles);
   Qnn_ErrorHandle_t (*errorGetMessage)(Qnn_ErrorHandle_t error, const char** message);
 } QnnInterface_StandIn_t;
 

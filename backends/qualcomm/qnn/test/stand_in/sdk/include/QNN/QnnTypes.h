@@ -22,6 +22,7 @@ typedef void* Qnn_ContextHandle_t;
 typedef void* Qnn_DeviceHandle_t;
 typedef void* Qnn_GraphHandle_t;
 typedef void* Qnn_LogHandle_t;
+typedef void* Qnn_MemHandle_t;
 typedef void* Qnn_ProfileHandle_t;
 typedef void* Qnn_SignalHandle_t;
 
@@ -51,6 +52,26 @@ typedef enum {
   QNN_DATATYPE_BOOL_8
 } Qnn_DataType_t;
 
+typedef enum { QNN_MEM_TYPE_ION = 20 } Qnn_MemType_t;
+
+typedef struct {
+  uint32_t numDim;
+  uint32_t* dimSize;
+} Qnn_MemShape_t;
+
+typedef struct {
+  int32_t fd;
+} Qnn_MemIonInfo_t;
+
+typedef struct {
+  Qnn_MemShape_t memShape;
+  Qnn_DataType_t dataType;
+  Qnn_MemType_t memType;
+  union {
+    Qnn_MemIonInfo_t ionInfo;
+  };
+} Qnn_MemDescriptor_t;
+
 typedef enum { QNN_TENSORMEMTYPE_RAW = 10, QNN_TENSORMEMTYPE_MEMHANDLE } Qnn_TensorMemType_t;
 typedef enum { QNN_TENSOR_VERSION_UNDEFINED, QNN_TENSOR_VERSION_1, QNN_TENSOR_VERSION_2 } Qnn_TensorVersion_t;
 
@@ -66,7 +87,10 @@ typedef struct {
   uint32_t rank;
   uint32_t* dimensions;
   Qnn_TensorMemType_t memType;
-  Qnn_ClientBuffer_t clientBuf;
+  union {
+    Qnn_ClientBuffer_t clientBuf;
+    Qnn_MemHandle_t memHandle;
+  };
 } Qnn_TensorV1_t;
 
 typedef struct {
@@ -77,7 +101,10 @@ typedef struct {
   uint32_t* dimensions;
   uint8_t* isDynamicDimensions;
   Qnn_TensorMemType_t memType;
-  Qnn_ClientBuffer_t clientBuf;
+  union {
+    Qnn_ClientBuffer_t clientBuf;
+    Qnn_MemHandle_t memHandle;
+  };
 } Qnn_TensorV2_t;
 
 typedef struct {
