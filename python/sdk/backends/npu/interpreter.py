@@ -88,13 +88,14 @@ class MethodInterpreter:
 
     def input_count(self, method: str) -> int:
         """Returns the number of inputs of each call in a method."""
-        return self._of(method).input_count(method)
+        return self.of(method).input_count(method)
 
     def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The outputs of a call in a method."""
-        return self._of(method_name).run(method_name, inputs)
+        return self.of(method_name).run(method_name, inputs)
 
-    def _of(self, method: str) -> Interpreter:
+    def of(self, method: str) -> Interpreter:
+        """The interpreter of a method's graph. Raises ValueError if it has none."""
         found = self._graphs.get(method) or self._graphs.get("")
         if found is None:
             raise ValueError(f"a payload has no graph for the method {method!r}; it has {', '.join(self._graphs)}")

@@ -247,7 +247,7 @@ def test_linear_layers_become_convolutions(tmp_path: Path) -> None:
     model, inputs = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2, bias=False)).eval(), (ROWS[None],)
     manager = u.to_edge_transform_and_lower_to_qnn(model, inputs, SPECS, convert_linear_to_conv2d=True)
     (delegate,) = ReferenceProgram(written(manager, tmp_path))._methods["forward"]._delegates
-    names = [call.name for call in delegate.graph.calls]
+    names = [call.name for call in delegate.of("forward").graph.calls]
     assert names.count("aten.convolution.default") == 2 and "aten.linear.default" not in names
     torch.testing.assert_close(computed(manager, inputs, tmp_path), model(*inputs))
     assert isinstance(model[0], nn.Linear)  # a copy was changed

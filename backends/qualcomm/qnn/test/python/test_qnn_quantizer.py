@@ -84,7 +84,8 @@ def test_a_quantized_model_is_computed_in_integers(tmp_path: Path) -> None:
     model, inputs = model_of("convolutional")
     program = ReferenceProgram(written(lower(quantized(model, inputs), inputs), tmp_path))
     (delegate,) = program._methods["forward"]._delegates
-    in_floats = [call.name for call, rule in zip(delegate.graph.calls, delegate._rules, strict=True) if rule is None]
+    graph = delegate.of("forward")
+    in_floats = [call.name for call, rule in zip(graph.graph.calls, graph._rules, strict=True) if rule is None]
     # The pooling's result has another scale than its operand.
     assert in_floats == ["quantize", "quantize", "dequantize"]
 

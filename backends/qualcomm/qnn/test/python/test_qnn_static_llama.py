@@ -290,7 +290,7 @@ def test_checkpoints_whose_rotations_pair_halves() -> None:
     other = LlamaModel(args, Shape(1, 8)).eval()
     other.load(sorted_weights, pairs_neighbours=False)
     with torch.no_grad():
-        torch.testing.assert_close(follow(other, other, TOKENS), expected)
+        torch.testing.assert_close(follow([(other, other)], TOKENS), expected)
     with pytest.raises(ValueError, match=r"the checkpoint does not fit params\.json"):
         other.load({**weights, "layers.0.attention.wq.weight": torch.ones(3, 5)})
 
