@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[5] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import samsung_modules

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[6] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "converter"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[6] / "python"))
 
