@@ -92,9 +92,20 @@ def test_shapes_before_an_image(name: str, tmp_path: Path) -> None:
     assert checked
 
 
+def gain_of(graph: Graph) -> float:
+    """By how many steps the result of a graph's last convolution changes at most if each element of its operand changes
+    by one."""
+    call = [call for call in graph.calls if call.name == "aten.convolution.default"][-1]
+    operand, weight, result = (graph.values[each] for each in (call.args[0].value, call.args[1].value, call.results[0]))
+    assert operand.quantization and weight.quantization and result.quantization and weight.data is not None
+    sums = weight.data.abs().double().flatten(1).sum(1) * torch.tensor(weight.quantization.scales).double()
+    return float(sums.max()) * operand.quantization.scale / result.quantization.scale
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_integers_before_an_image(name: str, tmp_path: Path) -> None:
-    """NXP-08: LiteRT's reference kernels are within a step of the interpreter."""
+    """NXP-08: LiteRT's reference kernels are within a step of the interpreter. A mean is within a step before the
+    convolution, which multiplies it by its weights."""
     litert = pytest.importorskip("ai_edge_litert.interpreter", reason="pip install ai-edge-litert")
     module, shape = CASES[name]
     graph = graph_of(Before(module), (shape,), tmp_path)
@@ -106,7 +117,8 @@ def test_integers_before_an_image(name: str, tmp_path: Path) -> None:
     model.set_tensor(model.get_input_details()[0]["index"], given.numpy())
     model.invoke()
     found = torch.from_numpy(model.get_tensor(model.get_output_details()[0]["index"]))
-    assert found.shape == expected.shape and int((found.int() - expected.int()).abs().max()) <= 2
+    most = 1 + (gain_of(graph) if name == "mean" else 0)
+    assert found.shape == expected.shape and int((found.int() - expected.int()).abs().max()) <= most
 
 
 @pytest.mark.parametrize(("operator", "code"), [(torch.bmm, Code.BATCH_MATMUL), (torch.maximum, Code.MAXIMUM)])
