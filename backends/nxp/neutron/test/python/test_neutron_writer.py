@@ -5,6 +5,7 @@ on images with channels last."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,22 @@ class Before(nn.Module):
         return found
 
 
-CASES: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
-    "linear": (nn.Linear(16, 12), (1, 8, 4, 16)),
-    "linear and limits": (nn.Sequential(nn.Linear(16, 12), nn.ReLU6()), (1, 8, 4, 16)),
-    "mean": (Function(lambda x: x.mean(2)), (1, 8, 3, 4, 5)),
-    "amax of the last dimension": (Function(lambda x: x.amax(-1)), (1, 8, 4, 5, 3)),
-    "mean of an image, kept": (Function(lambda x: x.mean(3, keepdim=True)), (1, 8, 4, 5)),
-    "view": (Function(lambda x: x.view(1, 8, 4, 5)), (8, 20)),
-    "softmax": (Function(lambda x: x.softmax(-1)), (1, 8, 4, 16)),
+CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "linear": (lambda: nn.Linear(16, 12), (1, 8, 4, 16)),
+    "linear and limits": (lambda: nn.Sequential(nn.Linear(16, 12), nn.ReLU6()), (1, 8, 4, 16)),
+    "mean": (lambda: Function(lambda x: x.mean(2)), (1, 8, 3, 4, 5)),
+    "amax of the last dimension": (lambda: Function(lambda x: x.amax(-1)), (1, 8, 4, 5, 3)),
+    "mean of an image, kept": (lambda: Function(lambda x: x.mean(3, keepdim=True)), (1, 8, 4, 5)),
+    "view": (lambda: Function(lambda x: x.view(1, 8, 4, 5)), (8, 20)),
+    "softmax": (lambda: Function(lambda x: x.softmax(-1)), (1, 8, 4, 16)),
 }
+
+
+def before(name: str, folder: Path) -> Graph:
+    """The graph of an operator and the convolution after it."""
+    torch.manual_seed(0)
+    make, shape = CASES[name]
+    return graph_of(Before(make()), (shape,), folder)
 
 
 def graph_of(model: nn.Module, shapes: tuple[tuple[int, ...], ...], folder: Path) -> Graph:
@@ -71,9 +79,8 @@ def calls_of(model: Model) -> list[tuple[Code, list[list[int]], list[int], Any]]
 @pytest.mark.parametrize("name", CASES)
 def test_shapes_before_an_image(name: str, tmp_path: Path) -> None:
     """NXP-08: the shapes of results follow from the definitions of LiteRT's operators."""
-    module, shape = CASES[name]
     checked = 0
-    for code, shapes, result, data in calls_of(write(graph_of(Before(module), (shape,), tmp_path))):
+    for code, shapes, result, data in calls_of(write(before(name, tmp_path))):
         if code == Code.FULLY_CONNECTED:
             assert result == [*shapes[0][:-1], shapes[1][0]]
         elif code in (Code.MEAN, Code.REDUCE_MAX):
@@ -107,9 +114,8 @@ def test_integers_before_an_image(name: str, tmp_path: Path) -> None:
     """NXP-08: LiteRT's reference kernels are within a step of the interpreter. A mean is within a step before the
     convolution, which multiplies it by its weights."""
     litert = pytest.importorskip("ai_edge_litert.interpreter", reason="pip install ai-edge-litert")
-    module, shape = CASES[name]
-    graph = graph_of(Before(module), (shape,), tmp_path)
-    given = torch.randint(-128, 128, shape, generator=torch.Generator().manual_seed(3)).to(torch.int8)
+    graph = before(name, tmp_path)
+    given = torch.randint(-128, 128, CASES[name][1], generator=torch.Generator().manual_seed(3)).to(torch.int8)
     (expected,) = interpreter_of(graph).run("forward", [given])
     kernels = litert.OpResolverType.BUILTIN_REF
     model = litert.Interpreter(model_content=to_bytes(write(graph)), experimental_op_resolver_type=kernels)

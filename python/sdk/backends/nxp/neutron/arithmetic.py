@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The arithmetic of LiteRT's reference kernels; NXP's converter takes models of LiteRT. Multiplication by a factor
-rounds twice, and averages that keep the scale round ties away from zero."""
+rounds twice, except that of linear layers, which rounds once. Averages that keep the scale round ties away from
+zero."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import torch
 
 from sdk.backends.npu.graph import Call, Graph
 from sdk.backends.npu.integer import Computation, Rule, rule_of
 from sdk.backends.npu.interpreter import Interpreter
-from sdk.backends.npu.rescale import rescale_twice
+from sdk.backends.npu.rescale import rescale, rescale_twice
 
 
 def interpreter_of(graph: Graph) -> Interpreter:
     """The interpreter of a graph of Neutron."""
-    return Interpreter(graph, rescale_twice, dict.fromkeys(_AVERAGES, _average_rule))
+    return Interpreter(graph, rescale_twice, {**dict.fromkeys(_AVERAGES, _average_rule), _LINEAR: _linear_rule})
 
 
+_LINEAR = "aten.linear.default"
 _AVERAGES = ("aten._adaptive_avg_pool2d.default", "aten.avg_pool2d.default")
 
 
@@ -24,6 +28,11 @@ def _average_rule(call: Call, graph: Graph) -> Rule | None:
     rule = rule_of(call, graph)
     given, out = (graph.values[each].quantization for each in (call.args[0].value, call.results[0]))
     return _average if rule is not None and given == out else rule
+
+
+def _linear_rule(call: Call, graph: Graph) -> Rule | None:
+    rule = rule_of(call, graph)
+    return None if rule is None else lambda computation: rule(dataclasses.replace(computation, rescale=rescale))
 
 
 def _average(c: Computation) -> torch.Tensor:

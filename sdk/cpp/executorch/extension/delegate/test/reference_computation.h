@@ -77,7 +77,7 @@ class Computation {
       : call(call), rounding(rounding), values_(values), tensors_(tensors), is_integer_(uses_integers()) {}
 
   const ReferenceCall& call;
-  const Rounding rounding;
+  Rounding rounding;
 
   int64_t rescaled(int64_t sum, double factor) const {
     return rounding == Rounding::Once ? rescaled_once(sum, factor) : rescaled_twice(sum, factor);

@@ -78,6 +78,7 @@ void convolution(Computation& c) {
 }
 
 void linear(Computation& c) {
+  c.rounding = Rounding::Once;  // also in LiteRT, which rounds others twice
   const Elements x = c.operand(c.arg(0)), w = c.operand(c.arg(1));
   const size_t outputs = c.shape(c.arg(1))[0], inputs = c.shape(c.arg(1))[1];
   Elements sums(x.size() / inputs * outputs);
