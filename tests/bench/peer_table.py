@@ -10,13 +10,14 @@ from threading import Timer
 from typing import Any
 
 from bench.comparison import LARGEST_DIFFERENCE, LEAST_DECIBELS, LEAST_PEERS, Series, Verdict, verdict
-from bench.engines import ON_REQUEST, PEER_PYTHON, PRECISIONS, declaration, peers
+from bench.engines import ON_REQUEST, PEER_PYTHON, PRECISIONS, declaration, is_half, peers
 from bench.environments import python_of
 from bench.harness import Engine, EngineError
 from bench.worker import load_model
 
 OURS = "sdk"  # the column of this SDK
 ENDINGS = {**PRECISIONS, **ON_REQUEST}
+NO_HALF = "this benchmark has no float16 for it"
 LONGEST_EXPORT = 1200  # seconds that writing a program may take
 
 
@@ -104,6 +105,9 @@ class PeerTable:
                     path = self.program(engine, model)
                     refused = path.with_name(path.name + ".reason")
                     if path.exists() or refused.exists():
+                        continue
+                    if is_half(engine) and not declaration(engine).half:
+                        refused.write_text(NO_HALF)
                         continue
                     self.progress(f"write {model} for {engine}")
                     worker = self.start(engine, 1, writes=True)

@@ -45,6 +45,7 @@ class Declaration:
         beside: The engine that it measures for a backend of this SDK, by the backend's name: one for the same
             processors.
         lowers: Whether `torch.export` and the lowering after it can be measured apart.
+        half: Whether its engines `NAME-half` compute in float16; otherwise there are none.
     """
 
     title: str
@@ -57,6 +58,7 @@ class Declaration:
     peer: str | None = None
     beside: Mapping[str, str] = field(default_factory=dict)
     lowers: bool = False
+    half: bool = False
 
 
 def known() -> list[str]:

@@ -79,4 +79,5 @@ DECLARATION = Declaration(
     suffix="vmfb",
     make=IreeEngine,
     beside={"vulkan": "iree-vulkan"},
+    half=True,
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LiteRT with the CPU delegate that it uses by default, converted by litert-torch. `litert-int8` is its quantizer's
 static recipe, int8 weights and activations, calibrated with the example inputs; inputs and results stay float32, as
-those of the other engines do."""
+those of the other engines do. `litert-half` runs the float32 program with the delegate's option for float16."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.engines import Declaration, is_int8
+from bench.engines import Declaration, is_half, is_int8
 from bench.worker import load_model
+
+FORCE_FLOAT16 = 4  # TFLITE_XNNPACK_DELEGATE_FLAG_FORCE_FP16 in LiteRT's xnnpack_delegate.h
 
 
 class LiteRtEngine:
     def __init__(self, name: str, threads: int) -> None:
-        self.threads, self.int8 = threads, is_int8(name)
+        self.threads, self.int8, self.half = threads, is_int8(name), is_half(name)
 
     def export(self, spec: str, output: str) -> dict[str, Any]:
         import litert_torch
@@ -42,6 +44,8 @@ class LiteRtEngine:
         importlib.import_module("ai_edge_litert.interpreter")
 
     def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
+        if self.half:
+            return self._load_half(path, inputs)
         from ai_edge_litert.interpreter import Interpreter
 
         interpreter = Interpreter(path, num_threads=self.threads)
@@ -59,6 +63,34 @@ class LiteRtEngine:
 
         return call
 
+    def _load_half(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
+        """The class Interpreter has no such option."""
+        import numpy as np
+        from ai_edge_litert.compiled_model import CompiledModel
+        from ai_edge_litert.options import CpuOptions, HardwareAccelerator, Options
+
+        cpu = CpuOptions(num_threads=self.threads, xnnpack_flags=FORCE_FLOAT16)
+        options = Options(hardware_accelerators=HardwareAccelerator.CPU, cpu_options=cpu)
+        model = CompiledModel.from_file(path, options=options)
+        ((signature, names),) = model.get_signature_list().items()
+        given, made = model.get_input_tensor_details(signature), model.get_output_tensor_details(signature)
+        read = {name: model.create_input_buffer_by_name(signature, name) for name in names["inputs"]}
+        written = {name: model.create_output_buffer_by_name(signature, name) for name in names["outputs"]}
+        in_order = sorted(read, key=lambda name: int(name.rpartition("_")[2]))  # args_0, args_1, and so on
+        feed = [(read[n], value.astype(given[n]["dtype"])) for n, value in zip(in_order, inputs, strict=True)]
+
+        def result(name: str) -> Any:
+            shape = made[name]["shape"]
+            return written[name].read(int(np.prod(shape)), np.dtype(made[name]["dtype"])).reshape(shape)
+
+        def call() -> Any:
+            for buffer, value in feed:
+                buffer.write(value)
+            model.run_by_name(signature, read, written)
+            return [result(name) for name in names["outputs"]]
+
+        return call
+
     def first_result(self, result: Any) -> Any:
         return result[0]
 
@@ -71,4 +103,5 @@ DECLARATION = Declaration(
     make=LiteRtEngine,
     writer="own",
     peer="litert",
+    half=True,
 )

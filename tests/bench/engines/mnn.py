@@ -32,8 +32,9 @@ class MnnEngine:
         made = export_onnx(spec, source)
         graph = onnx.load(source).graph
         files = ["-f", "ONNX", "--modelFile", source, "--MNNModel", output]
-        bits = ["--weightQuantBits", "8"] if self.int8 else []
-        printed = run_converter(os.environ[PEER_PYTHON], "-c", MNN_CONVERT, *files, *bits)
+        options = ["--weightQuantBits", "8"] if self.int8 else []
+        options.append("--useOriginRNNImpl")  # otherwise it crashes on an LSTM
+        printed = run_converter(os.environ[PEER_PYTHON], "-c", MNN_CONVERT, *files, *options)
         if not Path(output).exists():
             why = [
                 line.partition("Not Support: ")[2].strip() for line in printed.splitlines() if "Not Support: " in line
@@ -85,4 +86,6 @@ class MnnEngine:
         return np.array(result[0])
 
 
-DECLARATION = Declaration(title="MNN", color="#8e6bbf", packages=("MNN",), suffix="mnn", make=MnnEngine, peer="mnn")
+DECLARATION = Declaration(
+    title="MNN", color="#8e6bbf", packages=("MNN",), suffix="mnn", make=MnnEngine, peer="mnn", half=True
+)

@@ -102,4 +102,5 @@ DECLARATION = Declaration(
     make=NcnnEngine,
     peer="ncnn",
     beside={"vulkan": "ncnn-vulkan"},
+    half=True,
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """onnxruntime on the CPU; `onnxruntime-int8` has its own static quantisation to QDQ nodes, with a scale for each
-channel, calibrated with the example inputs. A model's state is passed by IoBinding, without copies."""
+channel, calibrated with the example inputs, `onnxruntime-half` its own conversion to float16, with inputs and results
+of float32. A model's state is passed by IoBinding, without copies."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from bench.engines import Declaration, is_int8
+from bench.engines import Declaration, is_half, is_int8
 from bench.states import INPUT, OUTPUT, Functional, functional, load_states, save_states
 
 
@@ -34,16 +35,16 @@ def export_onnx(spec: str, output: str) -> Functional:
 
 class OnnxEngine:
     def __init__(self, name: str, threads: int) -> None:
-        self.threads, self.int8 = threads, is_int8(name)
+        self.threads, self.int8, self.half = threads, is_int8(name), is_half(name)
 
     def compiler(self) -> Any:
         return importlib.import_module("torch.onnx")
 
     def export(self, spec: str, output: str) -> dict[str, Any]:
-        floats = f"{output}.float.onnx" if self.int8 else output
+        floats = f"{output}.float.onnx" if self.int8 or self.half else output
         made = export_onnx(spec, floats)
-        if self.int8:
-            quantize(made, floats, output)
+        if self.int8 or self.half:
+            (quantize if self.int8 else halve)(made, floats, output)
             save_states(made, output)
         return {"file_bytes": Path(output).stat().st_size}
 
@@ -89,6 +90,14 @@ class OnnxEngine:
         return result[0]
 
 
+def halve(_: Functional, floats: str, output: str) -> None:
+    """Writes the model of the file `floats` in float16."""
+    import onnx
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    onnx.save(convert_float_to_float16(onnx.load(floats), keep_io_types=True), output)
+
+
 def quantize(made: Functional, floats: str, output: str) -> None:
     """Writes the quantised model of the file `floats`."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
@@ -124,4 +133,5 @@ DECLARATION = Declaration(
     make=OnnxEngine,
     environment="oracle",
     peer="onnxruntime",
+    half=True,
 )

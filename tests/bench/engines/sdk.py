@@ -71,4 +71,5 @@ DECLARATION = Declaration(
     environment="sdk",
     writer="sdk",
     lowers=True,
+    half=True,
 )

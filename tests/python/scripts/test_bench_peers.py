@@ -65,6 +65,18 @@ def test_precisions_are_endings_of_the_engines_names() -> None:
         assert partitioner.options.get("force_fp16", False) is half
 
 
+def test_an_engine_without_float16_has_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its float32 program must not count as one of float16."""
+    monkeypatch.setattr(PeerTable, "start", lambda *_, **__: pytest.fail("an engine was started"))
+    for column, title in (("OpenVINO", "openvino"), ("original", "original")):
+        table = PeerTable({"small": "bench:mlp"}, tmp_path, "demo", [column])
+        assert not declaration(title).half
+        table.write_programs(["float16"])
+        path = table.program(f"{table.columns[column]}-half", "small")
+        assert not path.exists()
+        assert path.with_name(path.name + ".reason").read_text() == "this benchmark has no float16 for it"
+
+
 def test_an_engine_that_is_not_there_is_an_error_that_lists_the_others() -> None:
     with pytest.raises(ValueError, match=r"no engine 'tvm-int8'; .* litert, mnn, ncnn"):
         declaration("tvm-int8")
