@@ -12,7 +12,7 @@ xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0 sweep=build/linux-aarch64/backends/xnnpack/xnnpack_sweep_test
   kernels/simd/test/spills build/linux-aarch64/backends/xnnpack/xnnpack_backend_test gemm_tile depthwise half_depthwise \
-    half_product row_product || status=1
+    float_product half_product row_product || status=1
   kernels/simd/test/executed "${sweep}" XnnpackMatmulSweep.Float16 cortex-a53= a55=fmla.8h a76=fmla.8h max=fmla.8h || status=1
   kernels/simd/test/executed "${sweep}" Types/XnnpackLinearSweep.EachNumberOfRows/qd8_f32_qc8w \
     cortex-a53= a55=sdot a76=sdot max=smmla || status=1
@@ -38,9 +38,9 @@ step_aarch64-xnnpack-all() {
   xnnpack_on_aarch64 cortex-a76 || return
   local program
   program=$(kernels/simd/test/with_clang build/linux-aarch64 backends/xnnpack/xnnpack_backend_test \
-    runtime/kernels/{depthwise,half_depthwise,half_products,row_products}_neon.cpp runtime/steps/{rows,winograd_products}.cpp) &&
-    kernels/simd/test/spills "${program}" gemm_tile half_product row_product || return
-  kernels/simd/test/executed "${program}" "XnnpackHalfProducts.*" cortex-a53= a55=fmla.8h a76=fmla.8h max=fmla.8h &&
+    runtime/kernels/{depthwise,half_depthwise,float_products,half_products,row_products}_neon.cpp runtime/steps/{rows,winograd_products}.cpp) &&
+    kernels/simd/test/spills "${program}" gemm_tile float_product half_product row_product || return
+  kernels/simd/test/executed "${program}" "XnnpackNeonProducts/Half.*" cortex-a53= a55=fmla.8h a76=fmla.8h max=fmla.8h &&
     kernels/simd/test/executed "${program}" "*" cortex-a53 a55 a76 x2 max-sve &&
     kernels/simd/test/executed build/linux-aarch64/backends/xnnpack/xnnpack_backend_test "*" a55 x2 max-sve
 }

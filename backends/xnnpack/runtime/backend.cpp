@@ -18,7 +18,7 @@
 #include "kernels/depthwise.h"
 #include "kernels/exact_functions.h"
 #include "kernels/exact_windows.h"
-#include "kernels/half_products.h"
+#include "kernels/neon_products.h"
 #include "kernels/products.h"
 #include "kernels/row_products.h"
 #include "private/memory_plan.h"
@@ -96,7 +96,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
     ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, NotSupported, "XNNPACK does not run on this processor");
     use_tall_products();
     use_row_products();
-    use_half_products();
+    use_neon_products();
     use_integer_products();
     use_depthwise();
     use_exact_functions();

@@ -206,6 +206,30 @@ TEST(XnnpackDepthwise, IntegersAreTheSame) {
 
 #endif
 
+#ifdef EXECUTORCH_XNNPACK_NEON_KERNELS
+
+/// Whether the configuration for 9 taps has a kernel of ours.
+bool has_ours(const xnn_dwconv_config* configs, size_t count, Elements elements) {
+  const std::vector<DepthwiseKernel> ours = depthwise_kernels();
+  const auto is_ours = [&](const xnn_dwconv_config& config) {
+    return config.primary_tile == 9 && std::any_of(ours.begin(), ours.end(), [&](const DepthwiseKernel& kernel) {
+             return kernel.elements == elements && kernel.function == config.minmax.unipass;
+           });
+  };
+  return configs != nullptr && std::any_of(configs, configs + count, is_ours);
+}
+
+/// On each processor, whichever kernel XNNPACK chooses for it.
+TEST(XnnpackDepthwise, TakesThePlaceOfXnnpacks) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  use_depthwise();
+  EXPECT_TRUE(has_ours(xnn_init_f32_dwconv_config(), XNN_MAX_F32_DWCONV_UKERNELS, Elements::Float32));
+  EXPECT_EQ(has_ours(xnn_init_f16_dwconv_config(), XNN_MAX_F16_DWCONV_UKERNELS, Elements::Float16),
+            xnn_init_hardware_config()->use_arm_neon_fp16_arith);
+}
+
+#endif
+
 /// Convolves two images, so that the second has an offset. Sums of small integers are exact.
 TEST(XnnpackDepthwise, FloatWindowsWithPadding) {
   constexpr uint32_t kBatch = 2, kHeight = 4, kWindow = 3, kPad = 1;

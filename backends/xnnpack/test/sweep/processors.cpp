@@ -15,7 +15,7 @@
 #include "kernels/depthwise.h"
 #include "kernels/exact_functions.h"
 #include "kernels/exact_windows.h"
-#include "kernels/half_products.h"
+#include "kernels/neon_products.h"
 #include "kernels/products.h"
 #include "kernels/row_products.h"
 #include "private/xnnpack_kernels.h"
@@ -105,7 +105,7 @@ void become(const Processor& processor) {
   if (processor.has_our_kernels) {
     use_tall_products();
     use_row_products();
-    use_half_products();
+    use_neon_products();
     use_integer_products();
     use_depthwise();
     use_exact_windows();
