@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plugin of QEMU's user mode (API 1, QEMU 6 to 8) that counts how often each translated block runs. When the program
-// exits, it writes a line for each block that ran: address, count, symbol or -, and the code of its instructions.
+// exits, it writes a line for each block that ran: address, count, symbol or -, and the code of its instructions. QEMU
+// also ends a block at the end of a page, and where its buffer is full; counting.py joins the parts.
 // If the program calls lseek(-1, kMark, 0) twice, only the code between the calls counts. The calls only set errno.
 #include <inttypes.h>
 #include <pthread.h>

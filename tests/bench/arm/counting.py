@@ -12,7 +12,7 @@ import resource
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,15 @@ SOURCE = Path(__file__).with_name("counter.c")
 CACHE = ROOT / ".cache/arm"
 CALLS = (1, 3)
 LONGEST_SECONDS = 3600  # of CPU time: a busy machine takes longer
+WORD = 4  # bytes of an instruction
+JUMPS = (
+    (0x7C000000, 0x14000000),  # b, bl
+    (0xFE000000, 0x54000000),  # b.cond
+    (0x7C000000, 0x34000000),  # cbz, cbnz, tbz, tbnz
+    (0xFE000000, 0xD6000000),  # br, blr, ret
+    (0xFF000000, 0xD4000000),  # svc and other exceptions
+)
+"""Masks of the instructions after which a block ends, and their remaining bits."""
 PLACE = "{calls}"  # placeholder in a command for the number of calls
 
 
@@ -93,10 +102,35 @@ def read(path: Path) -> dict[str, tuple[int, str]]:
     """The count and the symbol of each code in a file of the plugin. Copies at several addresses are one: QEMU may load
     a library elsewhere in another process."""
     found: dict[str, tuple[int, str]] = {}
-    for line in path.read_text().splitlines():
-        _, count, symbol, code = line.split(" ", 3)
-        found[code] = (found.get(code, (0, ""))[0] + int(count), symbol)
+    for count, symbol, code in joined([line.split(" ", 3) for line in path.read_text().splitlines()]):
+        found[code] = (found.get(code, (0, ""))[0] + count, symbol)
     return found
+
+
+def joined(lines: list[list[str]]) -> Iterator[tuple[int, str, str]]:
+    """Count, symbol and code of each block. A block that does not end with a jump and the one after it are one if they
+    run equally often: QEMU has divided a longer one. The model of cycles takes a block as the body of a loop."""
+    at: dict[int, list[int]] = {}
+    for index, line in enumerate(lines):
+        at.setdefault(int(line[0], 16), []).append(index)
+    after: dict[int, int] = {}
+    for index, (address, count, _, code) in enumerate(lines):
+        next_to = at.get(int(address, 16) + WORD * (code.count(" ") + 1), [])
+        if not ends_with_jump(code):
+            after.update((index, part) for part in next_to if lines[part][1] == count)
+    parts = set(after.values())
+    for index in range(len(lines)):
+        if index not in parts:
+            _, count, symbol, code = lines[index]
+            while (index := after.get(index, -1)) >= 0:
+                code = f"{code} {lines[index][3]}"
+            yield int(count), symbol, code
+
+
+def ends_with_jump(code: str) -> bool:
+    """Whether the last instruction may continue elsewhere."""
+    word = int(code[-2 * WORD :], 16)
+    return any(word & mask == bits for mask, bits in JUMPS)
 
 
 def difference(one: dict[str, tuple[int, str]], three: dict[str, tuple[int, str]]) -> tuple[Block, ...]:

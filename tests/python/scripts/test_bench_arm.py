@@ -217,6 +217,25 @@ def test_a_program_sees_the_processor(name: str, program: Path, tmp_path: Path) 
     assert f"CPU part\t: 0x{processor.part:03x}\n" in seen
 
 
+def test_blocks_that_the_emulator_divides_are_one(tmp_path: Path) -> None:
+    """A loop of three parts; the last one ends with a jump. A part that is entered from elsewhere, too, stays one."""
+    add, jump, other = "91000400", "54ffff81", "d65f03c0"
+    lines = [
+        f"1000 7 loop {add} {add}",
+        f"1008 7 - {add}",
+        f"100c 7 - {add} {jump}",
+        f"1014 7 after {add} {other}",
+        f"2000 5 f {add}",
+        f"2004 6 - {add} {other}",
+    ]
+    (tmp_path / "counts").write_text("\n".join(lines) + "\n")
+    assert counting.read(tmp_path / "counts") == {
+        f"{add} {add} {add} {add} {jump}": (7, "loop"),
+        f"{add} {other}": (7 + 6, "-"),  # a copy at another address
+        add: (5, "f"),
+    }
+
+
 def test_difference_joins_copies_of_a_block() -> None:
     one = {"aa bb": (10, "f"), "cc": (7, "-")}
     three = {"aa bb": (30, "f"), "cc": (7, "-"), "dd": (2, "-")}
