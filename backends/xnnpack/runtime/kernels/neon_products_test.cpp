@@ -135,13 +135,14 @@ class Product {
         depth_(depth),
         taps_(taps),
         a_(numbers<T>(kNeonRows * taps * depth + kExtra<T>, 1, are_integers)),
-        zero_(depth + kExtra<T>, Element(0.0f)),
         weights_(numbers<T>(panels() * T::kColumns * (1 + taps * depth), 2, are_integers)) {
+    // The padding is behind the pixels, so that no pointer to one of them, less the offset, is that of the padding.
+    a_.resize(a_.size() + depth + kExtra<T>, Element(0.0f));
     for (size_t tap = 0; tap < taps; ++tap) {
       for (size_t r = 0; r < kNeonRows; ++r) {
         const size_t row = std::min(r, rows - 1);
         const auto address = reinterpret_cast<uintptr_t>(a_.data() + (row * taps + tap) * depth);
-        pixels_.push_back(is_padding(row, tap) ? zero_.data() : reinterpret_cast<const void*>(address - kOffset));
+        pixels_.push_back(is_padding(row, tap) ? zero() : reinterpret_cast<const void*>(address - kOffset));
       }
     }
   }
@@ -156,7 +157,7 @@ class Product {
   Results run(NeonIndirectGemm function, std::pair<float, float> limits) {
     return with_results(limits, [&](void* c, const void* params) {
       function(rows_, columns_, depth_ * sizeof(Element), pixels_.size() * sizeof(void*), pixels_.data(),
-               weights_.data(), c, row_stride() * sizeof(Element), T::kColumns * sizeof(Element), kOffset, zero_.data(),
+               weights_.data(), c, row_stride() * sizeof(Element), T::kColumns * sizeof(Element), kOffset, zero(),
                params);
     });
   }
@@ -183,6 +184,7 @@ class Product {
   static constexpr size_t kOffset = 4096;
 
   static bool is_padding(size_t row, size_t tap) { return (row + tap) % 4 == 3; }
+  const Element* zero() const { return a_.data() + a_.size() - depth_ - kExtra<T>; }
   size_t panels() const { return (columns_ + T::kColumns - 1) / T::kColumns; }
   size_t row_stride() const { return panels() * T::kColumns + 3; }
 
@@ -195,7 +197,7 @@ class Product {
   }
 
   size_t rows_, columns_, depth_, taps_;
-  Results a_, zero_, weights_;
+  Results a_, weights_;
   std::vector<const void*> pixels_;
 };
 
