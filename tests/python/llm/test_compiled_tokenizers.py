@@ -86,3 +86,24 @@ def test_damaged_compiled_tokenizers_are_refused_or_work(data: st.DataObject, sm
         tokenizer.decode_batch(ids)
     except (RuntimeError, ValueError, IndexError) as error:
         assert str(error)
+
+
+@pytest.mark.parametrize("word", [0, 7, 1 << 24, 0xFFFFFFF0, 0xFFFFFFFF])
+def test_each_word_of_a_compiled_tokenizer_may_be_wrong(word: int, small_compiled: bytes) -> None:
+    """Entries of tables are not checked before they are used: a wrong one is refused, or leads to other tokens."""
+    text, refused = "ab aab c<|end|>", 0
+    for at in range(16, len(small_compiled) - 3, 4):
+        damaged = small_compiled[:at] + word.to_bytes(4, "little") + small_compiled[at + 4 :]
+        try:
+            tokenizer = sdk_tokenizers.load_tokenizer_from_buffer(damaged)
+            ids = tokenizer.encode(text)
+        except RuntimeError:
+            refused += 1
+            continue
+        assert all(0 <= token < tokenizer.vocab_size() for token in ids)
+        for token in ids:
+            try:
+                tokenizer.id_to_piece(token)
+            except (RuntimeError, ValueError, IndexError) as error:
+                assert str(error)
+    assert refused > 0

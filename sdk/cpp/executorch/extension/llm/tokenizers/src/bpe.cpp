@@ -29,22 +29,15 @@ class PairTable {
     return entries_.empty() ? Merge{kNoRank, kNoToken} : entries_[slot(left, right)].merge;
   }
   void write(CompiledWriter& writer) const { writer.add(entries_); }
-  Error read(CompiledReader& reader, const Vocabulary& vocabulary) {
+  /// Does not read the entries: whoever uses the token of a merge checks that the vocabulary contains it.
+  Error read(CompiledReader& reader) {
     TK_CHECK_OK_OR_RETURN_ERROR(reader.next(entries_));
     if ((entries_.size() & (entries_.size() - 1)) != 0) {
       return reader.damaged("the size of a table");
     }
-    size_t used = 0;
-    for (const Entry& entry : entries_) {
-      if (entry.merge.rank != kNoRank) {
-        used++;
-        if (!vocabulary.contains(entry.merge.token)) {
-          return reader.damaged("the token of a merge");
-        }
-      }
-    }
     // A search ends at an unused entry, so there must be one.
-    if (!entries_.empty() && used == entries_.size()) {
+    const auto is_unused = [](const Entry& entry) { return entry.merge.rank == kNoRank; };
+    if (!entries_.empty() && std::none_of(entries_.begin(), entries_.end(), is_unused)) {
       return reader.damaged("the table of merges, which is full");
     }
     mask_ = entries_.empty() ? 0 : entries_.size() - 1;
@@ -154,7 +147,7 @@ Error Bpe::read_tables(const JsonValue& json) {
 Error Bpe::read_tables(CompiledReader& tables) {
   TK_CHECK_OK_OR_RETURN_ERROR(vocabulary_.read(tables));
   TK_CHECK_OK_OR_RETURN_ERROR(not_bytes_.read(tables));
-  TK_CHECK_OK_OR_RETURN_ERROR(merges_.read(tables, vocabulary_));
+  TK_CHECK_OK_OR_RETURN_ERROR(merges_.read(tables));
   std::string_view flags;
   TK_CHECK_OK_OR_RETURN_ERROR(tables.next(flags));
   if (flags.size() != 1) {
@@ -279,8 +272,10 @@ Error Bpe::tokenize_part(std::string_view word, Workspace& workspace, std::vecto
     }
   }
   split_characters(word, workspace);
-  merge_symbols(workspace.symbols, workspace.merges,
-                [this](const Symbol& left, const Symbol& right) { return merges_.find(left.token, right.token); });
+  merge_symbols(workspace.symbols, workspace.merges, [this](const Symbol& left, const Symbol& right) {
+    const Merge merge = merges_.find(left.token, right.token);
+    return merge.token < vocabulary_.size() ? merge : Merge{kNoRank, kNoToken};  // the table may be damaged
+  });
   if (whole != kNoToken && known == kUnknown) {
     const bool same = workspace.symbols.size() == 1 && workspace.symbols[0].token == whole;
     whole_[whole].store(same ? kIsItself : kIsNot, std::memory_order_relaxed);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "vocabulary.h"
 
+#include <algorithm>
+
 namespace tokenizers::detail {
 
 bool Vocabulary::add(std::string_view token, uint64_t id) {
@@ -67,17 +69,9 @@ Error Vocabulary::read(CompiledReader& reader) {
     count_++;
     longest_ = place.size > longest_ ? place.size : longest_;
   }
-  size_t used = 0;
-  for (const Slot& slot : slots_) {
-    if (slot.id != kNoToken) {
-      used++;
-      if (!contains(slot.id)) {
-        return reader.damaged("an id of the vocabulary");
-      }
-    }
-  }
   // A search ends at a slot that is not used.
-  if (!slots_.empty() && used == slots_.size()) {
+  const auto is_unused = [](const Slot& slot) { return slot.id == kNoToken; };
+  if (!slots_.empty() && std::none_of(slots_.begin(), slots_.end(), is_unused)) {
     return reader.damaged("the vocabulary, which is full");
   }
   mask_ = slots_.empty() ? 0 : slots_.size() - 1;

@@ -60,7 +60,7 @@ class Vocabulary {
       if (entry.id == kNoToken) {
         return kNoToken;
       }
-      if (entry.tag == tag && text(entry.id) == token) {
+      if (entry.tag == tag && contains(entry.id) && text(entry.id) == token) {
         return entry.id;
       }
     }
@@ -74,7 +74,8 @@ class Vocabulary {
   size_t longest() const { return longest_; }
 
   void write(CompiledWriter& writer) const;
-  /// Error::ParseFailure if a table has an invalid reference.
+  /// Error::ParseFailure if a token has no text. Entries of the hash table are checked when they are used, because most
+  /// of them never are.
   Error read(CompiledReader& reader);
 
  private:
