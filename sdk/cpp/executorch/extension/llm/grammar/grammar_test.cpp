@@ -161,6 +161,9 @@ TEST_F(GrammarTest, AnswersHaveATime) {
     ASSERT_TRUE(constraint.ok()) << text;
     Error error = Error::Ok;
     for (int i = 0; i < 5000 && error == Error::Ok; i++) {
+      if (i % 2 == 0) {
+        (*constraint)->prepare();  // the time of the other thread counts, too
+      }
       std::vector<float> logits(words().size(), 1.0F);
       error = (*constraint)->apply(logits.data(), static_cast<int64_t>(logits.size()));
       error = error == Error::Ok ? (*constraint)->accept('a') : error;
@@ -224,6 +227,28 @@ TEST_F(GrammarTest, ASchemaAllowsItsValues) {
   EXPECT_EQ(found->accept(256), Error::Ok);  // token 256 is "true"
   EXPECT_EQ(found->accept('}'), Error::Ok);
   EXPECT_TRUE(found->has_ended());
+}
+
+/// A mask that is computed while the program runs is the mask that is computed afterwards.
+TEST_F(GrammarTest, MasksAreComputedMeanwhile) {
+  const char* const schema = R"({"type": "array", "items": {"enum": [true, "ab"]}, "maxItems": 3})";
+  const auto plain = constrain(GrammarType::kJsonSchema, schema),
+             prepared = constrain(GrammarType::kJsonSchema, schema);
+  for (const int token : {int('['), 256, int(','), int('"'), int('a'), int('b'), int('"'), int(']')}) {
+    prepared->prepare();
+    prepared->prepare();  // has no effect
+    EXPECT_EQ(allowed(*prepared), allowed(*plain));
+    EXPECT_EQ(allowed(*prepared), allowed(*plain));  // for another row of logits
+    EXPECT_EQ(prepared->accept(static_cast<uint64_t>(token)), Error::Ok);
+    EXPECT_EQ(plain->accept(static_cast<uint64_t>(token)), Error::Ok);
+    EXPECT_EQ(prepared->has_ended(), plain->has_ended());
+  }
+  prepared->prepare();  // nothing may follow
+  const auto unused = constrain(GrammarType::kRegex, "[ab]+");
+  unused->prepare();
+  EXPECT_EQ(unused->accept('a'), Error::Ok);
+  EXPECT_EQ(unused->accept('c'), Error::InvalidState);
+  unused->prepare();  // and the destructor waits
 }
 
 TEST_F(GrammarTest, WhatIsWrongIsAnError) {

@@ -15,6 +15,7 @@
 #include <xgrammar/xgrammar.h>
 
 #include <executorch/extension/llm/grammar/json_schema.h>
+#include <executorch/extension/llm/grammar/worker.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -41,6 +42,7 @@ constexpr int kMaxRecursion = 1000;
 constexpr size_t kKeptGrammars = 8;
 constexpr int kBitsOfWord = 32;
 constexpr int kWarning = 2;
+constexpr char kNextTokens[] = "the grammar's next tokens";
 constexpr char kNoMemory[] = "there is not enough memory";
 
 thread_local std::string* warnings = nullptr;
@@ -65,13 +67,17 @@ std::string problem_of(const Function& function) {
   }
 }
 
-/// Like the function above, for functions that cannot fail with the arguments that were checked before.
-template <typename Function>
-Error guarded(const char* what, const Function& function) {
-  const std::string problem = problem_of(function);
+/// Logs a problem of a function that cannot fail with the arguments that were checked before.
+Error error_of(const char* what, const std::string& problem) {
   ET_CHECK_OR_RETURN_ERROR(problem != kNoMemory, MemoryAllocationFailed, "%s: %s", what, kNoMemory);
   ET_CHECK_OR_RETURN_ERROR(problem.empty(), Internal, "%s: %s", what, problem.c_str());
   return Error::Ok;
+}
+
+/// Calls such a function.
+template <typename Function>
+Error guarded(const char* what, const Function& function) {
+  return error_of(what, problem_of(function));
 }
 
 /// Parses a grammar, or throws. A warning of xgrammar is an error, because the answer would not follow the grammar.
@@ -133,9 +139,10 @@ class Constraint final : public TokenConstraint {
         mask_(static_cast<size_t>(xgrammar::GetBitmaskSize(grammar.GetTokenizerInfo().GetVocabSize()))) {}
 
   Error apply(float* logits, int64_t count) override {
+    ET_CHECK_OK_OR_RETURN_ERROR(finish());
     ET_CHECK_OR_RETURN_ERROR(!matcher_.IsTerminated(), InvalidState, "the grammar allows no more text");
     if (!is_filled_) {
-      ET_CHECK_OK_OR_RETURN_ERROR(timed("the grammar's next tokens", [this] { fill(); }));
+      ET_CHECK_OK_OR_RETURN_ERROR(timed(kNextTokens, [this] { fill(); }));
     }
     bool any = false;
     for (int64_t begin = 0; begin < count; begin += kBitsOfWord) {
@@ -156,7 +163,14 @@ class Constraint final : public TokenConstraint {
     return Error::Ok;
   }
 
+  void prepare() override {
+    if (!is_prepared_ && !is_filled_ && !matcher_.IsTerminated()) {
+      is_prepared_ = worker_.start([this] { prepared_ = called([this] { fill(); }); });
+    }
+  }
+
   Error accept(uint64_t token) override {
+    ET_CHECK_OK_OR_RETURN_ERROR(finish());
     bool accepted = false;
     num_tokens_ += 1;
     ET_CHECK_OK_OR_RETURN_ERROR(timed("the grammar", [&] {
@@ -175,12 +189,36 @@ class Constraint final : public TokenConstraint {
   bool has_ended() const override { return has_ended_; }
 
  private:
+  struct Called {
+    std::string problem;
+    double seconds;
+  };
+  template <typename Function>
+  static Called called(const Function& function) {
+    const double begin = thread_seconds();
+    std::string problem = problem_of(function);
+    return {std::move(problem), thread_seconds() - begin};
+  }
+
   /// guarded(), with the time that all calls together may take.
   template <typename Function>
   Error timed(const char* what, const Function& function) {
-    const double begin = thread_seconds();
-    ET_CHECK_OK_OR_RETURN_ERROR(guarded(what, function));
-    seconds_ += thread_seconds() - begin;
+    return count(what, called(function));
+  }
+
+  /// Waits for what prepare() began. Logs errors here, because logs are collected by thread.
+  Error finish() {
+    if (!is_prepared_) {
+      return Error::Ok;
+    }
+    worker_.wait();
+    is_prepared_ = false;
+    return count(kNextTokens, prepared_);
+  }
+
+  Error count(const char* what, const Called& call) {
+    ET_CHECK_OK_OR_RETURN_ERROR(error_of(what, call.problem));
+    seconds_ += call.seconds;
     const double most = most_.seconds + most_.seconds_of_token * static_cast<double>(num_tokens_);
     ET_CHECK_OR_RETURN_ERROR(
         seconds_ <= most, OutOfResources,
@@ -217,6 +255,9 @@ class Constraint final : public TokenConstraint {
   bool is_filled_ = false;  // whether mask_ is valid for the next token
   bool has_ended_ = false;
   std::vector<int32_t> mask_;
+  bool is_prepared_ = false;  // whether the worker fills mask_, or has done so
+  Called prepared_{};
+  Worker worker_;  // the last member, because its thread uses the others
 };
 
 class XGrammarEngine final : public GrammarEngine {

@@ -122,6 +122,7 @@ Error TextLLMRunner::configure(const GenerationConfig& config) {
   TokenSampler& sampler = text_decoder_runner_->token_sampler();
   ET_CHECK_OK_OR_RETURN_ERROR(sampler.configure(options));
   sampler.set_constraint(std::move(constraint));
+  sampler.prepare();  // while the prompt is computed
   return Error::Ok;
 }
 

@@ -50,6 +50,7 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
     std::vector<int64_t> input(use_kv_cache_ ? tokens.end() - 1 : tokens.begin(), tokens.end());
     input.insert(input.end(), drafted.begin(), drafted.end());
     TensorPtr view = from_blob(input.data(), {1, static_cast<SizesType>(input.size())}, ScalarType::Long);
+    text_decoder_runner_->token_sampler().prepare();
     ET_ASSIGN_OR_RETURN(logits, text_decoder_runner_->step(view, use_kv_cache_ ? start_pos + generated : 0));
     ET_ASSIGN_OR_RETURN(accepted, accept_rows(logits, drafted, temperature, tokens, text));
     generated += accepted;

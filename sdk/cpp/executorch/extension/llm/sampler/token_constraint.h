@@ -15,6 +15,9 @@ class TokenConstraint {
   virtual ~TokenConstraint() = default;
   /// Makes the logits of tokens that may not follow -inf. InvalidState, after a log line, if no token may follow.
   virtual runtime::Error apply(float* logits, int64_t count) = 0;
+  /// Hints that the program will now compute the logits that the next apply() gets: a constraint may work meanwhile, in
+  /// another thread.
+  virtual void prepare() {}
   /// Appends `token` to the text. InvalidState, after a log line, if it may not follow.
   virtual runtime::Error accept(uint64_t token) = 0;
   /// Whether nothing may follow but a token that ends the sequence.

@@ -69,6 +69,12 @@ class TokenSampler {
   /// Sets the constraint for the tokens of this sequence. Null means no constraint.
   void set_constraint(std::unique_ptr<TokenConstraint> constraint) { constraint_ = std::move(constraint); }
   bool is_constrained() const { return constraint_ != nullptr; }
+  /// Tells the constraint that the program will now compute logits.
+  void prepare() {
+    if (constraint_ && constraint_error_ == runtime::Error::Ok) {
+      constraint_->prepare();
+    }
+  }
   /// Whether the constraint allows no further token.
   bool has_ended() const { return constraint_ && constraint_->has_ended(); }
 
