@@ -3,7 +3,9 @@
 """Writes speech/whisper.pte, a small model with random weights, and what transformers computes with these: the
 likeliest tokens of features, and the logits of the first of them. speech/preprocessor.pte makes features of samples,
 in the same order. speech/samples.pte has an encoder that takes samples; each token of its answer is the previous one
-plus the sum of the samples.
+plus the sum of the samples. speech/timed.pte also writes times; timed.expected has a line for each part of the text
+that transformers finds in the features, and for each of its words: "part" or "word", start and end in seconds, and the
+text, separated by tabs.
 
 Features hold (37 i mod 256) / 256.
 """
@@ -28,7 +30,7 @@ FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER.parent / "python" / "asr")]
 
 from make_multimodal import numbers, write_expected  # noqa: E402
-from whisper_models import EOS, VOCABULARY, save, transcribed, whisper  # noqa: E402
+from whisper_models import EOS, VOCABULARY, save, timed, timed_parts, transcribed, whisper  # noqa: E402
 
 COUNT = 12
 BINS, FRAMES = 16, 200
@@ -80,13 +82,29 @@ def write_samples(folder: Path) -> None:
     edge.to_executorch(ExecutorchBackendConfig(named_data=named_data)).save(FOLDER / "speech" / "samples.pte")
 
 
-def main() -> None:
-    model, folder = whisper(), Path(tempfile.mkdtemp())
+def write_model(model: Any, folder: Path, name: str) -> None:
     save(model, folder)
     with mock.patch.object(exporter, "capture_whisper", _without_front_end):
-        program = exporter.export_whisper(folder)
+        exporter.export_whisper(folder).save(FOLDER / "speech" / name)
+
+
+def write_timed() -> None:
+    model = timed()
+    write_model(model, Path(tempfile.mkdtemp()), "timed.pte")
+    mask = torch.arange(FRAMES)[None] < BINS * FRAMES // 160  # the preprocessor takes a sample for each feature
+    lines = []
+    for start, end, words in timed_parts(model, numbers(1, BINS, FRAMES).float() / 256, mask.long(), COUNT):
+        lines.append(("part", start, end, "".join(text for text, _, _ in words)))
+        lines += [("word", start, end, text) for text, start, end in words]
+    text = "".join(f"{kind}\t{start:.4f}\t{end:.4f}\t{text}\n" for kind, start, end, text in lines)
+    (FOLDER / "speech" / "timed.expected").write_text(text)
+
+
+def main() -> None:
+    model, folder = whisper(), Path(tempfile.mkdtemp())
     (FOLDER / "speech").mkdir(exist_ok=True)
-    program.save(FOLDER / "speech" / "whisper.pte")
+    write_model(model, folder, "whisper.pte")
+    write_timed()
     tokens, logits = transcribed(model, numbers(1, BINS, FRAMES).float() / 256, COUNT)
     write_expected(FOLDER / "speech" / "whisper.expected", tokens, logits)
     write_preprocessor()

@@ -2,8 +2,8 @@
 """Turn sound into text. Only the text is printed.
 
 Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are mixed. A long file is transcribed
-in windows of the length that the model takes, 30 s for Whisper, independently of each other; with --timestamps, a
-window begins where the last complete segment of the previous window ends.
+in windows of the length that the model takes, 30 s for Whisper, independently of each other; with --timestamps or
+--word-times, a window begins where the last complete segment of the previous window ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _EPILOG = """\
 examples
   sdk asr transcribe whisper.pte speech.wav
   sdk asr transcribe whisper.pte rede.wav --language de --task translate
+  sdk asr transcribe whisper.pte gespraech.wav --language auto
   sdk asr transcribe whisper.pte talk.wav --timestamps
+  sdk asr transcribe whisper.pte talk.wav --word-times
 """
 
 
@@ -34,13 +36,17 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser.add_argument("--tokenizer", type=file_path, help="its tokenizer (the one inside the program)")
     parser.add_argument("--data", type=file_path, help="a file of external weights (.ptd)")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
-    parser.add_argument("--language", help="the language of the sound: en, de ... (the export's)")
+    parser.add_argument(
+        "--language",
+        help="the language of the sound: en, de ..., or auto, which detects it (the export's)",
+    )
     parser.add_argument("--task", choices=("transcribe", "translate"), help="translate: into English (the export's)")
     parser.add_argument(
         "--max-new-tokens", type=count(1), help="maximum number of tokens in a window (what the model has room for)"
     )
     parser.add_argument("--temperature", type=number(0), default=0.0, help="0 always takes the likeliest token (0)")
     parser.add_argument("--timestamps", action="store_true", help="print each part of the text with its times")
+    parser.add_argument("--word-times", action="store_true", help="print each word with its times")
     return finish(parser, argv, _transcribe)
 
 
@@ -61,6 +67,13 @@ def _transcribe(options: argparse.Namespace) -> int:
     config.temperature = options.temperature
     if options.max_new_tokens is not None:
         config.max_new_tokens = options.max_new_tokens
+    config.word_times = options.word_times
+    found: dict[str, Any] = {}
+    if options.language == "auto":
+        try:
+            options.language = found["language"] = runner.detect_language(str(sound)).code
+        except RuntimeError as error:
+            raise CommandError(f"{sound}: --language auto: {describe(error)}") from None
     config.prompt_token_ids = _prompt(runner, config.prompt_token_ids, options)
 
     def write(piece: str) -> None:
@@ -69,14 +82,16 @@ def _transcribe(options: argparse.Namespace) -> int:
             sys.stdout.flush()
 
     def write_segment(segment: Any) -> None:
-        if not options.json:
-            print(f"[{_clock(segment.start)} --> {_clock(segment.end)}] {segment.text.strip()}", flush=True)
+        for part in segment.words if options.word_times else [segment]:
+            if not options.json:
+                print(f"[{_clock(part.start)} --> {_clock(part.end)}] {part.text.strip()}", flush=True)
 
-    found: dict[str, Any] = {}
     try:
-        if options.timestamps:
+        if options.timestamps or options.word_times:
             segments = runner.transcribe_segments(str(sound), config, write_segment)
-            found["segments"] = [{"start": s.start, "end": s.end, "text": s.text} for s in segments]
+            found["segments"] = [_described(s) for s in segments]
+            if options.word_times:
+                found["words"] = [_described(word) for segment in segments for word in segment.words]
             text = "".join(segment.text for segment in segments)
         else:
             text = runner.transcribe_file(str(sound), config, write)
@@ -87,9 +102,13 @@ def _transcribe(options: argparse.Namespace) -> int:
         return FAILED
     if options.json:
         print_json({"text": text, **found, "stats": json.loads(runner.stats.to_json_string())})
-    elif not options.timestamps:
+    elif not (options.timestamps or options.word_times):
         print()
     return OK
+
+
+def _described(part: Any) -> dict[str, Any]:
+    return {"start": part.start, "end": part.end, "text": part.text}
 
 
 def _clock(seconds: float) -> str:

@@ -50,7 +50,7 @@ jlong load(JNIEnv* env, jclass, jbyteArray path, jbyteArray tokenizer, jbyteArra
 /// The program's settings, overridden by the caller's; null with an exception pending. A `start_token` of 0 and a
 /// `prompt` of null leave the program's.
 Config make_config(JNIEnv* env, et_asr* asr, jlong max_new_tokens, jdouble temperature, jlong start_token,
-                   jlongArray prompt) {
+                   jlongArray prompt, bool word_times = false) {
   et_asr_config* made = nullptr;
   et_error* error = nullptr;
   if (throw_if(env, et_asr_config_create(asr, &made, &error), error)) {
@@ -58,7 +58,8 @@ Config make_config(JNIEnv* env, et_asr* asr, jlong max_new_tokens, jdouble tempe
   }
   Config config(made);
   if (throw_if(env, et_asr_config_set_int(made, "max_new_tokens", max_new_tokens, &error), error) ||
-      throw_if(env, et_asr_config_set_double(made, "temperature", temperature, &error), error)) {
+      throw_if(env, et_asr_config_set_double(made, "temperature", temperature, &error), error) ||
+      throw_if(env, et_asr_config_set_bool(made, "word_times", word_times, &error), error)) {
     return nullptr;
   }
   if (start_token != 0 &&
@@ -114,6 +115,58 @@ void transcribe_samples(JNIEnv* env, jclass, jlong asr, jfloatArray samples, jlo
   });
 }
 
+/// Gives a segment to the TextReceiver `context`, whose object is a SegmentReceiver.
+bool receive_segment(const et_asr_segment* segment, void* context) {
+  const auto& receiver = *static_cast<TextReceiver*>(context);
+  JNIEnv* const env = receiver.env;
+  const jbyteArray text = to_bytes(env, segment->text, std::char_traits<char>::length(segment->text));
+  std::vector<jdouble> numbers;
+  for (size_t i = 0; i < segment->word_count; ++i) {
+    numbers.push_back(segment->words[i].start);
+    numbers.push_back(segment->words[i].end);
+  }
+  const auto count = static_cast<jsize>(numbers.size());
+  const jdoubleArray times = text == nullptr ? nullptr : env->NewDoubleArray(count);
+  const jobjectArray words =
+      times == nullptr ? nullptr
+                       : to_byte_arrays(env, segment->word_count, [&](size_t i) { return segment->words[i].text; });
+  if (words == nullptr) {
+    return false;  // an exception is pending
+  }
+  env->SetDoubleArrayRegion(times, 0, count, numbers.data());
+  const jboolean goes_on = env->CallBooleanMethod(receiver.object, java.segment_receiver_receive, segment->start,
+                                                  segment->end, text, times, words);
+  if (env->ExceptionCheck()) {
+    return false;
+  }
+  env->DeleteLocalRef(text);
+  env->DeleteLocalRef(times);
+  env->DeleteLocalRef(words);
+  return goes_on == JNI_TRUE;
+}
+
+void segments_of_file(JNIEnv* env, jclass, jlong asr, jbyteArray wav_path, jlong max_new_tokens, jdouble temperature,
+                      jlong start_token, jlongArray prompt, jboolean word_times, jobject receiver) {
+  const Config config =
+      make_config(env, to_asr(asr), max_new_tokens, temperature, start_token, prompt, word_times == JNI_TRUE);
+  transcribe_with(env, config, receiver, [&](const et_asr_config* settings, void* context, et_error** error) {
+    return et_asr_segments_file(to_asr(asr), to_string(env, wav_path).c_str(), settings, receive_segment, context,
+                                error);
+  });
+}
+
+void segments_of_samples(JNIEnv* env, jclass, jlong asr, jfloatArray samples, jlong max_new_tokens, jdouble temperature,
+                         jlong start_token, jlongArray prompt, jboolean word_times, jobject receiver) {
+  const Config config =
+      make_config(env, to_asr(asr), max_new_tokens, temperature, start_token, prompt, word_times == JNI_TRUE);
+  transcribe_with(env, config, receiver, [&](const et_asr_config* settings, void* context, et_error** error) {
+    const Elements<jfloatArray> sound(env, samples);
+    return sound.data() == nullptr ? et_status{ET_STATUS_MEMORY_ALLOCATION_FAILED}
+                                   : et_asr_segments_samples(to_asr(asr), sound.data(), sound.size(), settings,
+                                                             receive_segment, context, error);
+  });
+}
+
 jint sampling_rate(JNIEnv* env, jclass, jlong asr) {
   int32_t rate = 0;
   et_error* error = nullptr;
@@ -126,6 +179,16 @@ jlong token_id(JNIEnv* env, jclass, jlong asr, jbyteArray token) {
   et_error* error = nullptr;
   throw_if(env, et_asr_token_id(to_asr(asr), to_string(env, token).c_str(), &found, &error), error);
   return found;
+}
+
+jlong detect_language(JNIEnv* env, jclass, jlong asr, jfloatArray samples) {
+  const Elements<jfloatArray> sound(env, samples);
+  int64_t token = 0;
+  et_error* error = nullptr;
+  if (sound.data() != nullptr) {
+    throw_if(env, et_asr_detect_language(to_asr(asr), sound.data(), sound.size(), &token, nullptr, &error), error);
+  }
+  return token;
 }
 
 void stop(JNIEnv*, jclass, jlong asr) {
@@ -143,8 +206,11 @@ const std::vector<JNINativeMethod> kAsrFunctions = {
     ET_NATIVE("asrLoad", "([B[B[B[[BI[Ljava/lang/Object;)J", load),
     ET_NATIVE("asrTranscribe", "(J[BJDJ[JLorg/pytorch/executorch/Native$Receiver;)V", transcribe_file),
     ET_NATIVE("asrTranscribe", "(J[FJDJ[JLorg/pytorch/executorch/Native$Receiver;)V", transcribe_samples),
+    ET_NATIVE("asrSegments", "(J[BJDJ[JZLorg/pytorch/executorch/Native$SegmentReceiver;)V", segments_of_file),
+    ET_NATIVE("asrSegments", "(J[FJDJ[JZLorg/pytorch/executorch/Native$SegmentReceiver;)V", segments_of_samples),
     ET_NATIVE("asrSamplingRate", "(J)I", sampling_rate),
     ET_NATIVE("asrTokenId", "(J[B)J", token_id),
+    ET_NATIVE("asrDetectLanguage", "(J[F)J", detect_language),
     ET_NATIVE("asrStop", "(J)V", stop),
     ET_NATIVE("asrFree", "(J)V", free_asr),
 };

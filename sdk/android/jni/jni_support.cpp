@@ -29,6 +29,7 @@ bool find_java_names(JNIEnv* env) {
   };
   jclass run = nullptr;
   jclass receiver = nullptr;
+  jclass segment_receiver = nullptr;
   return find(&java.byte_array, "[B") && find(&java.evalue, "org/pytorch/executorch/EValue") &&
          find(&java.tensor, "org/pytorch/executorch/Tensor") && find(&run, "org/pytorch/executorch/Run") &&
          find(&java.exception, "org/pytorch/executorch/ExecutorchRuntimeException") &&
@@ -47,7 +48,9 @@ bool find_java_names(JNIEnv* env) {
          static_method(&java.exception_from_native, java.exception, "fromNative",
                        "(I[B)Ljava/lang/RuntimeException;") &&
          find(&receiver, "org/pytorch/executorch/Native$Receiver") &&
-         method(&java.receiver_receive, receiver, "receive", "([B)Z");
+         method(&java.receiver_receive, receiver, "receive", "([B)Z") &&
+         find(&segment_receiver, "org/pytorch/executorch/Native$SegmentReceiver") &&
+         method(&java.segment_receiver_receive, segment_receiver, "receive", "(DD[B[D[[B)Z");
 }
 
 void throw_error(JNIEnv* env, et_status status, const char* text) {

@@ -37,6 +37,7 @@ struct JavaNames {
   jclass exception = nullptr;
   jmethodID exception_from_native = nullptr;
   jmethodID receiver_receive = nullptr;
+  jmethodID segment_receiver_receive = nullptr;
 };
 extern JavaNames java;
 

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
-from whisper_models import EOS, NO_TIMES, START, SUPPRESSED, WINDOW, features_of, save, sound_of, timed, whisper
+from whisper_models import NO_TIMES, WINDOW, features_of, parts, save, sound_of, timed, whisper, written
 
 from sdk.__main__ import main
 from sdk.extension.asr.runner import AsrRunner
 from sdk.extension.asr.whisper import export_whisper
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
 
-FIRST, STEP = NO_TIMES + 1, 320
+FIRST = NO_TIMES + 1
 COUNT = 24
 
 
@@ -36,42 +35,12 @@ def program(model: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def written(model: Any, features: torch.Tensor) -> list[int]:
-    """Returns the likeliest tokens by transformers' rules for timestamps, without the token that ends the text."""
-    rules = transformers.generation.logits_process.WhisperTimeStampLogitsProcessor(model.generation_config, 1)
-    found = torch.tensor([[START]])
-    while found.shape[1] <= COUNT:
-        with torch.no_grad():
-            logits = model(input_features=features, decoder_input_ids=found, use_cache=False).logits[:, -1]
-        logits[:, SUPPRESSED] = float("-inf")
-        if found.shape[1] == 1:
-            logits[:, EOS] = float("-inf")
-        found = torch.cat([found, rules(found, logits).argmax(-1, keepdim=True)], dim=1)
-        if found[0, -1] == EOS:
-            break
-    return [token for token in found[0, 1:].tolist() if token != EOS]
-
-
-def parts(model: Any, tokens: list[int], samples: int) -> tuple[list[dict[str, Any]], int]:
-    """The parts of a window as transformers cuts it, and the samples after which the next window begins."""
-    segments, frames = type(model)._retrieve_segment(
-        seek_sequence=torch.tensor(tokens), seek_outputs=[{}], time_offset=torch.zeros(1, dtype=torch.float64),
-        timestamp_begin=FIRST, seek_num_frames=torch.tensor([samples // 160]), time_precision=0.02,
-        time_precision_features=0.01, input_stride=2, prev_idx=0, idx=0, return_token_timestamps=False,
-        decoder_input_ids=torch.zeros(1, 1, dtype=torch.int64),
-    )  # fmt: skip
-    last = segments[-1]["tokens"]
-    if len(last) > 1 and min(last[-2:]) >= FIRST:  # the start time of the next part, which transformers does not remove
-        segments[-1]["tokens"] = last[:-1]
-    return segments, int(frames) * 160
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_parts_of_a_window(model: Any, program: str, seed: int) -> None:
     runner, sound = AsrRunner(program), sound_of(WINDOW, seed)
     config = runner.default_config()
     config.max_new_tokens = COUNT
-    tokens = written(model, features_of(sound))
+    tokens = written(model, features_of(sound), COUNT)
     wanted, _ = parts(model, tokens, WINDOW)
     found = runner.transcribe_segments(sound.numpy(), config)[: len(wanted)]
     assert [list(segment.tokens) for segment in found] == [segment["tokens"].tolist() for segment in wanted]
@@ -88,7 +57,7 @@ def test_windows_begin_where_the_last_part_ends(model: Any, program: str) -> Non
     first, wanted = 0, []
     while first < len(sound):
         window = sound[first : first + WINDOW]
-        segments, following = parts(model, written(model, features_of(window)), len(window))
+        segments, following = parts(model, written(model, features_of(window), COUNT), len(window))
         wanted += [(first / 16000 + float(s["start"]), first / 16000 + float(s["end"])) for s in segments]
         first += following if 0 < following <= len(window) else len(window)
     given: list[Any] = []

@@ -56,7 +56,89 @@ def timed() -> Any:
     model = whisper(vocab_size=NO_TIMES + 1 + 101, max_target_positions=60)
     model.generation_config.no_timestamps_token_id = NO_TIMES
     model.generation_config.max_initial_timestamp_index = 50
+    model.generation_config.alignment_heads = [[1, 3], [0, 1], [1, 0]]
     return model
+
+
+def written(model: Any, features: torch.Tensor, count: int) -> list[int]:
+    """Returns at most `count` tokens, the likeliest by transformers' rules for timestamps, without the end token."""
+    rules = transformers.generation.logits_process.WhisperTimeStampLogitsProcessor(model.generation_config, 1)
+    found = torch.tensor([[START]])
+    while found.shape[1] <= count:
+        with torch.no_grad():
+            logits = model(input_features=features, decoder_input_ids=found, use_cache=False).logits[:, -1]
+        logits[:, SUPPRESSED] = float("-inf")
+        if found.shape[1] == 1:
+            logits[:, EOS] = float("-inf")
+        found = torch.cat([found, rules(found, logits).argmax(-1, keepdim=True)], dim=1)
+        if found[0, -1] == EOS:
+            break
+    return [token for token in found[0, 1:].tolist() if token != EOS]
+
+
+def parts(model: Any, tokens: list[int], samples: int) -> tuple[list[dict[str, Any]], int]:
+    """The parts of a window as transformers cuts it, and the samples after which the next window begins."""
+    segments, frames = type(model)._retrieve_segment(
+        seek_sequence=torch.tensor(tokens), seek_outputs=[{}], time_offset=torch.zeros(1, dtype=torch.float64),
+        timestamp_begin=NO_TIMES + 1, seek_num_frames=torch.tensor([samples // 160]), time_precision=0.02,
+        time_precision_features=0.01, input_stride=2, prev_idx=0, idx=0, return_token_timestamps=False,
+        decoder_input_ids=torch.zeros(1, 1, dtype=torch.int64),
+    )  # fmt: skip
+    last = segments[-1]["tokens"]
+    if len(last) > 1 and min(last[-2:]) > NO_TIMES:  # the start of the next part, which transformers does not remove
+        segments[-1]["tokens"] = last[:-1]
+    return segments, int(frames) * 160
+
+
+Timed = tuple[str, float, float]
+"""A text, and when it begins and ends."""
+
+
+def words_of_window(model: Any, sound: torch.Tensor, count: int) -> list[list[Timed]]:
+    """The words of each part of a window that transformers finds with at most `count` tokens."""
+    extractor = transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=2)
+    given = extractor(sound.numpy(), sampling_rate=16000, return_tensors="pt", return_attention_mask=True)
+    return [words for _, _, words in timed_parts(model, given.input_features, given.attention_mask, count)]
+
+
+def timed_parts(
+    model: Any, features: torch.Tensor, mask: torch.Tensor, count: int
+) -> list[tuple[float, float, list[Timed]]]:
+    """Start, end and words of each part that transformers finds in a window's features. `mask` marks the frames of the
+    sound."""
+    with torch.no_grad():
+        found = model.generate(
+            features, attention_mask=mask, return_timestamps=True, return_token_timestamps=True, return_segments=True,
+            max_new_tokens=count, num_beams=1, do_sample=False,
+        )  # fmt: skip
+    segments = found["segments"][0]
+    window, first = segments[0]["result"], segments[0]["idxs"][0]
+    tokens, times = window["sequences"].tolist(), window["token_timestamps"].tolist()
+    parts = []
+    for segment in segments:
+        if segment["result"] is not window:
+            break  # transformers continues behind the last time in the window
+        places = [i for i in range(*segment["idxs"]) if tokens[i] < START]
+        spans = [(times[i - 1] if i > first else 0.0, times[i]) for i in places]
+        words = timed_words([tokens[i] for i in places], spans)
+        parts.append((float(segment["start"]), float(segment["end"]), words))
+    return parts
+
+
+class Letters:
+    """The tokenizer of `save_tokenizer` as transformers' functions for words call it."""
+
+    language, eos_token_id = None, START
+
+    def decode(self, tokens: list[int], **_: Any) -> str:
+        return "".join(chr(32 + token) for token in tokens)
+
+
+def timed_words(tokens: list[int], times: list[tuple[float, float]], tokenizer: Any = None) -> list[Timed]:
+    """Words of tokens, each with the times at which it begins and ends."""
+    combine = transformers.models.whisper.tokenization_whisper._combine_tokens_into_words
+    texts, _, places = combine(tokenizer or Letters(), tokens)
+    return [(text, times[at[0]][0], times[at[-1]][1]) for text, at in zip(texts, places, strict=True)]
 
 
 def save(model: Any, folder: Path) -> None:

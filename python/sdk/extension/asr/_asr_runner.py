@@ -16,4 +16,6 @@ if _module is None:
 
 AsrRunner = _module.AsrRunner
 AsrTranscribeConfig = _module.AsrTranscribeConfig
+Language = _module.Language
 Segment = _module.Segment
+Word = _module.Word

@@ -11,6 +11,7 @@ class AsrTranscribeConfig:
     prompt_token_ids: list[int]
     suppress_token_ids: list[int]
     begin_suppress_token_ids: list[int]
+    word_times: bool
     def __init__(
         self,
         max_new_tokens: int = ...,
@@ -21,7 +22,24 @@ class AsrTranscribeConfig:
         prompt_token_ids: Sequence[int] = ...,
         suppress_token_ids: Sequence[int] = ...,
         begin_suppress_token_ids: Sequence[int] = ...,
+        word_times: bool = ...,
     ) -> None: ...
+
+class Language:
+    @property
+    def token_id(self) -> int: ...
+    @property
+    def probability(self) -> float: ...
+    @property
+    def code(self) -> str: ...
+
+class Word:
+    @property
+    def start(self) -> float: ...
+    @property
+    def end(self) -> float: ...
+    @property
+    def text(self) -> str: ...
 
 class Segment:
     @property
@@ -32,6 +50,8 @@ class Segment:
     def text(self) -> str: ...
     @property
     def tokens(self) -> list[int]: ...
+    @property
+    def words(self) -> list[Word]: ...
 
 class AsrRunner:
     def __init__(self, model_path: str, tokenizer_path: str | None = ..., data_path: str | None = ...) -> None: ...
@@ -59,6 +79,7 @@ class AsrRunner:
         config: AsrTranscribeConfig | None = ...,
         segment_callback: Callable[[Segment], object] | None = ...,
     ) -> list[Segment]: ...
+    def detect_language(self, sound: Any) -> Language: ...
     def default_config(self) -> AsrTranscribeConfig: ...
     def token_id(self, token: str) -> int | None: ...
     @property

@@ -9,9 +9,17 @@ One call at a time; `stop()` may come from any thread. Errors are `ExecuTorchErr
 
 from __future__ import annotations
 
-from sdk.extension.asr._asr_runner import AsrRunner, AsrTranscribeConfig, Segment
+from sdk.extension.asr._asr_runner import AsrRunner, AsrTranscribeConfig, Language, Segment, Word
 
 Seq2SeqRunner = AsrRunner
 Seq2SeqTranscribeConfig = AsrTranscribeConfig
 
-__all__ = ["AsrRunner", "AsrTranscribeConfig", "Segment", "Seq2SeqRunner", "Seq2SeqTranscribeConfig"]
+__all__ = [
+    "AsrRunner",
+    "AsrTranscribeConfig",
+    "Language",
+    "Segment",
+    "Seq2SeqRunner",
+    "Seq2SeqTranscribeConfig",
+    "Word",
+]

@@ -6,6 +6,12 @@ encoder       takes the features and returns the keys and values of the sound fo
 float32 [1, positions, heads, head_dim]
 text_decoder  takes tokens, int64 [1, n], these keys and values, and the position of the first token, int64 [1];
 returns the logits [1, vocabulary] of the token after them. Caches the keys and values of the tokens.
+
+If the folder names alignment heads, whose attention shows when a token is spoken, `text_decoder` also returns the
+queries of these heads, float32 [heads, n, head_dim], and there is one more method:
+
+alignment     takes the queries of all tokens and the encoder's results, and returns the attention of these heads,
+float32 [heads, n, positions]
 """
 
 from __future__ import annotations
@@ -55,10 +61,11 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """The decoder with a cache."""
+    """The decoder with a cache. `heads`: the alignment heads of each layer."""
 
-    def __init__(self, whisper: Any) -> None:
+    def __init__(self, whisper: Any, heads: dict[int, list[int]]) -> None:
         super().__init__()
+        self.heads = heads
         decoder = whisper.model.decoder
         self.tokens, self.layers, self.norm = decoder.embed_tokens, decoder.layers, decoder.layer_norm
         self.positions, self.output = decoder.embed_positions.weight, whisper.proj_out
@@ -68,18 +75,22 @@ class Decoder(nn.Module):
             [CustomKVCache(1, self.most, attention.num_heads, attention.head_dim) for _ in self.layers]
         )
 
-    def forward(self, tokens: Tensor, encoded: list[Tensor], position: Tensor) -> Tensor:
-        """Takes int64 [1, n], the encoder's results and int64 [1]; returns logits [1, vocabulary]."""
+    def forward(self, tokens: Tensor, encoded: list[Tensor], position: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """Takes int64 [1, n], the encoder's results and int64 [1]; returns logits [1, vocabulary], and the queries of
+        the alignment heads if there are any."""
         start: Any = position[0].item()
         torch._check(start >= 0)
         torch._check(start + tokens.shape[1] <= self.most)
         x = self.tokens(tokens) + self.positions[position + torch.arange(tokens.shape[1])]
+        queries = []
         for i, layer in enumerate(self.layers):
             x = x + self._self_attention(layer, self.caches[i], start, layer.self_attn_layer_norm(x))
-            x = x + _cross_attention(layer.encoder_attn, encoded[2 * i : 2 * i + 2], layer.encoder_attn_layer_norm(x))
+            q = _heads(layer.encoder_attn, "q_proj", layer.encoder_attn_layer_norm(x))
+            queries += [q[0, :, head] for head in self.heads.get(i, [])]
+            x = x + _cross_attention(layer.encoder_attn, q, *encoded[2 * i : 2 * i + 2])
             x = x + layer.fc2(layer.activation_fn(layer.fc1(layer.final_layer_norm(x))))
         logits: Tensor = self.output(self.norm(x[:, -1]))
-        return logits
+        return (logits, torch.stack(queries)) if queries else logits
 
     def _self_attention(self, layer: Any, cache: nn.Module, start: int, x: Tensor) -> Tensor:
         attention, keys_and_values = layer.self_attn, cache
@@ -99,9 +110,41 @@ def _out(attention: Any, y: Tensor) -> Tensor:
     return found
 
 
-def _cross_attention(attention: Any, encoded: list[Tensor], x: Tensor) -> Tensor:
+class Alignment(nn.Module):
+    """The attention of the alignment heads of each layer."""
+
+    def __init__(self, whisper: Any, heads: dict[int, list[int]]) -> None:
+        super().__init__()
+        self.heads = heads
+        self.scaling = whisper.model.decoder.layers[0].encoder_attn.scaling
+
+    def forward(self, queries: Tensor, encoded: list[Tensor]) -> Tensor:
+        """Takes [heads, n, head_dim] and the encoder's results; returns [heads, n, positions]."""
+        keys = [encoded[2 * layer][0, :, head] for layer, heads in self.heads.items() for head in heads]
+        scores = torch.bmm(queries * self.scaling, torch.stack(keys).transpose(1, 2))
+        return torch.softmax(scores, dim=-1)
+
+
+def alignment_heads(whisper: Any) -> dict[int, list[int]]:
+    """The heads of each layer whose attention shows when a token is spoken; {} if the folder names none. Raises
+    CheckpointError for heads that the model does not have."""
+    found: dict[int, list[int]] = {}
+    layers, heads = whisper.config.decoder_layers, whisper.config.decoder_attention_heads
+    named = getattr(whisper.generation_config, "alignment_heads", None) or []
+    if not all(isinstance(pair, list | tuple) and [type(i) for i in pair] == [int, int] for pair in named):
+        raise CheckpointError(f"generation_config.json: alignment_heads is {named}; expected pairs of layer and head")
+    for layer, head in sorted(map(tuple, named)):
+        if not (0 <= layer < layers and 0 <= head < heads):
+            raise CheckpointError(
+                f"generation_config.json: alignment_heads has head {head} of layer {layer}; the decoder has {layers} "
+                f"layers of {heads} heads"
+            )
+        found.setdefault(layer, []).append(head)
+    return found
+
+
+def _cross_attention(attention: Any, q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Attention of all tokens to all positions of the sound."""
-    q, (keys, values) = _heads(attention, "q_proj", x), encoded
     first = keys.shape[1] - q.shape[1]  # query i of the operator attends to positions 0 to first + i
     y = torch.ops.llama.custom_sdpa(q, keys, values, first, None, 0.0, False, attention.scaling)
     return _out(attention, y)
@@ -124,7 +167,8 @@ def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
     shapes = ShapesCollection()
     shapes[samples] = {0: Dim("samples", min=front.n_fft, max=front.n_samples)}
     features = torch.zeros(1, config.num_mel_bins, frames)
-    encoder, decoder = Encoder(whisper).eval(), Decoder(whisper).eval()
+    heads = alignment_heads(whisper)
+    encoder, decoder = Encoder(whisper).eval(), Decoder(whisper, heads).eval()
     with torch.no_grad():
         encoded = encoder(features)
         tokens, position = torch.zeros(1, 3, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
@@ -132,7 +176,7 @@ def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
         # One chunk is treated like several, although torch.export makes size 1 a separate case.
         with torch.fx.experimental._config.patch(backed_size_oblivious=True):
             preprocessor = export(front, (samples,), dynamic_shapes=shapes, strict=False)
-        return {
+        found = {
             "preprocessor": preprocessor,
             "encoder": export(encoder, (features,), strict=False),
             "text_decoder": export(
@@ -142,6 +186,16 @@ def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
                 strict=False,
             ),
         }
+        if heads:
+            found["alignment"] = _captured_alignment(whisper, heads, encoded)
+        return found
+
+
+def _captured_alignment(whisper: Any, heads: dict[int, list[int]], encoded: list[Tensor]) -> ExportedProgram:
+    queries = torch.zeros(sum(map(len, heads.values())), 3, encoded[0].shape[-1])
+    count = {1: Dim("tokens", min=1, max=whisper.config.max_target_positions)}
+    shapes = (count, [None] * len(encoded))
+    return export(Alignment(whisper, heads).eval(), (queries, encoded), dynamic_shapes=shapes, strict=False)
 
 
 def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") -> dict[str, Any]:
@@ -154,13 +208,16 @@ def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") ->
     start, ends = settings.decoder_start_token_id, settings.eos_token_id
     silent = getattr(settings, "no_timestamps_token_id", None)
     prompt = [] if silent is None else [silent]
+    languages: list[int] = []
     if getattr(settings, "is_multilingual", False):
         prompt = [_known(settings, "lang_to_id", f"<|{language}|>"), _known(settings, "task_to_id", task), *prompt]
+        languages = sorted(settings.lang_to_id.values())
     lists = {
         "get_eos_ids": ends if isinstance(ends, list) else [ends],
         "get_decoder_prompt_ids": prompt,
         "get_suppress_tokens": settings.suppress_tokens or [],
         "get_begin_suppress_tokens": settings.begin_suppress_tokens or [],
+        "get_language_token_ids": languages,
     }
     found: dict[str, Any] = {name: value for name, value in lists.items() if value}
     found["get_decoder_start_token_id"] = whisper.config.decoder_start_token_id if start is None else start
@@ -176,6 +233,8 @@ def _timestamps(whisper: Any, ends: list[int], silent: int | None) -> dict[str, 
         return {}
     found = {"get_timestamp_begin": silent + 1, "get_no_timestamps_token_id": silent}
     found["get_timestamp_step"] = 2 * 160  # samples for each position of the encoder, which covers two frames
+    if alignment_heads(whisper):
+        found["get_median_filter_width"] = whisper.config.median_filter_width
     latest = getattr(whisper.generation_config, "max_initial_timestamp_index", None)
     return found if latest is None else found | {"get_max_initial_timestamp": latest}
 

@@ -15,6 +15,8 @@ public struct AsrTranscribeConfig: Sendable {
   /// Tokens of the prompt after the start token, such as a language and a task: ``AsrRunner/tokenID(_:)`` returns their
   /// numbers.
   public var promptTokenIDs: [Int]?
+  /// Whether `segments` also finds the times of words.
+  public var wordTimes = false
 
   public init() {}
 
@@ -30,6 +32,7 @@ public struct AsrTranscribeConfig: Sendable {
     do {
       try check { et_asr_config_set_int(config, "max_new_tokens", Int64(maximumNewTokens), $0) }
       try check { et_asr_config_set_double(config, "temperature", temperature, $0) }
+      try check { et_asr_config_set_bool(config, "word_times", wordTimes, $0) }
       if let decoderStartTokenID {
         try check { et_asr_config_set_int(config, "decoder_start_token_id", Int64(decoderStartTokenID), $0) }
       }
@@ -138,6 +141,39 @@ public final class AsrRunner: @unchecked Sendable {
     stream(.samples(samples), config)
   }
 
+  /// The text of a WAV file in parts with their times. A window begins where the last complete part of the previous window
+  /// ends, so that no word is cut.
+  /// - Parameter segmentCallback: receives each part, too, in this thread. It may call ``stop()``.
+  @discardableResult
+  public func segments(
+    _ wavPath: String, _ config: AsrTranscribeConfig = AsrTranscribeConfig(),
+    segmentCallback: ((AsrSegment) -> Void)? = nil
+  ) throws -> [AsrSegment] {
+    try collectSegments(.file(wavPath), config, segmentCallback)
+  }
+
+  /// The same for samples from -1 to 1 of one channel, ``samplingRate()`` a second.
+  @discardableResult
+  public func segments(
+    _ samples: [Float], _ config: AsrTranscribeConfig = AsrTranscribeConfig(),
+    segmentCallback: ((AsrSegment) -> Void)? = nil
+  ) throws -> [AsrSegment] {
+    try collectSegments(.samples(samples), config, segmentCallback)
+  }
+
+  /// The token of the most likely language in the first window of samples, for the beginning of
+  /// ``AsrTranscribeConfig/promptTokenIDs``: `tokenID("<|de|>")` for German. Throws `notSupported` if the program names no
+  /// languages.
+  public func detectLanguage(_ samples: [Float]) throws -> Int {
+    let runner = try loaded()
+    var token: Int64 = 0
+    try withExtendedLifetime(self) {
+      // One more element, because an empty array has no address.
+      try check { et_asr_detect_language(runner, samples + [0], samples.count, &token, nil, $0) }
+    }
+    return Int(token)
+  }
+
   /// Ends the current transcription after the token at work.
   public func stop() {
     lock.withLock { et_asr_stop(handle) }
@@ -182,6 +218,32 @@ public final class AsrRunner: @unchecked Sendable {
         textStream(continuation) { give in try run(sound, config, onText: give) }
       }
     }
+  }
+
+  private func collectSegments(
+    _ sound: Sound, _ config: AsrTranscribeConfig, _ segmentCallback: ((AsrSegment) -> Void)?
+  ) throws -> [AsrSegment] {
+    let runner = try loaded()
+    let settings = try withExtendedLifetime(self) { try config.make(for: runner) }
+    defer { et_asr_config_free(settings) }
+    var found: [AsrSegment] = []
+    try withSegmentReceiver({ segment in
+      found.append(segment)
+      segmentCallback?(segment)
+    }) { receive, context in
+      try withExtendedLifetime(self) {
+        switch sound {
+        case .file(let path):
+          try check { et_asr_segments_file(runner, path, settings, receive, context, $0) }
+        case .samples(let samples):
+          // One more element, because an empty array has no address.
+          try check {
+            et_asr_segments_samples(runner, samples + [0], samples.count, settings, receive, context, $0)
+          }
+        }
+      }
+    }
+    return found
   }
 
   private func run(_ sound: Sound, _ config: AsrTranscribeConfig, onText: (String) -> Bool) throws {

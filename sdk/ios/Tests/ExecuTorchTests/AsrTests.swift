@@ -66,6 +66,39 @@ final class AsrTests: XCTestCase {
     XCTAssertNotEqual(try runner.transcribe(samples, config), try expected())
   }
 
+  private func lines(_ segments: [AsrSegment]) -> [String] {
+    func line(_ kind: String, _ start: Double, _ end: Double, _ text: String) -> String {
+      kind + String(format: "\t%.4f\t%.4f\t", start, end) + text
+    }
+    return segments.flatMap { segment in
+      [line("part", segment.start, segment.end, segment.text)]
+        + segment.words.map { line("word", $0.start, $0.end, $0.text) }
+    }
+  }
+
+  func testPartsAndWordsHaveTheTimesOfTransformers() throws {
+    let runner = AsrRunner(modelPath: path("timed.pte"), preprocessorPath: path("preprocessor.pte"))
+    var config = few
+    config.wordTimes = true
+    let file = try String(contentsOfFile: path("timed.expected"), encoding: .utf8)
+    let wanted = file.split(separator: "\n").map(String.init)
+    var given: [AsrSegment] = []
+    let found = try runner.segments(samples, config) { given.append($0) }
+    XCTAssertGreaterThan(wanted.count, 1)
+    XCTAssertEqual(Array(lines(found).prefix(wanted.count)), wanted)  // those of the first window
+    XCTAssertEqual(given, found)
+    XCTAssertEqual(try runner.segments(wav(), config), found)
+    var count = 0
+    try runner.segments(samples, config) { _ in
+      count += 1
+      runner.stop()
+    }
+    XCTAssertEqual(count, 1)
+    config.wordTimes = false
+    XCTAssertTrue(try runner.segments(samples, config).allSatisfy { $0.words.isEmpty })
+    expectError(.notSupported, "does not name its timestamp tokens") { try self.runner().segments(self.samples) }
+  }
+
   /// The encoder takes the samples themselves; each token is the previous token plus the sum of the samples.
   func testAModelWithoutAPreprocessor() throws {
     let runner = AsrRunner(modelPath: path("samples.pte"))

@@ -30,6 +30,7 @@ using executorch::runtime::Error;
 using executorch::extension::Module;
 using executorch::extension::asr::AsrRunner;
 using executorch::extension::asr::AsrTranscribeConfig;
+using executorch::extension::asr::Segment;
 using executorch::extension::c_api::Claim;
 using executorch::runtime::Result;
 
@@ -112,9 +113,9 @@ Error set_tokens(AsrTranscribeConfig& config, const char* name, Tokens tokens) {
   return Error::Ok;
 }
 
-/// Calls `transcribe(config, callback)` with the caller's config and callback.
+/// Calls `transcribe(config)` with the caller's config, or else the program's.
 template <typename Transcribe>
-Error run(et_asr& asr, const et_asr_config* given, et_asr_text text, void* context, const Transcribe& transcribe) {
+Error run(et_asr& asr, const et_asr_config* given, const Transcribe& transcribe) {
   const Claim claim(asr);
   ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
   AsrTranscribeConfig config;
@@ -124,15 +125,37 @@ Error run(et_asr& asr, const et_asr_config* given, et_asr_text text, void* conte
     ET_ASSIGN_OR_RETURN(found, asr.runner->default_config());
     config = std::move(found);
   }
-  bool ended = false;
-  const auto give = [&](const std::string& piece) {
-    if (text != nullptr && !ended && !text(piece.c_str(), piece.size(), context)) {
-      ended = true;
+  const executorch::extension::c_api::ThreadsInUse threads;
+  return transcribe(config).error();
+}
+
+/// Returns a callback of the runner that calls `receive`, which may be null, until it returns false.
+template <typename Given, typename Receive, typename Call>
+std::function<void(const Given&)> until_false(et_asr& asr, Receive receive, const Call& call_it) {
+  auto ended = std::make_shared<bool>(false);
+  return [&asr, receive, call_it, ended](const Given& given) {
+    if (receive != nullptr && !*ended && !call_it(given)) {
+      *ended = true;
       asr.runner->stop();
     }
   };
-  const executorch::extension::c_api::ThreadsInUse threads;
-  return transcribe(config, give).error();
+}
+
+std::function<void(const std::string&)> text_receiver(et_asr& asr, et_asr_text text, void* context) {
+  return until_false<std::string>(
+      asr, text, [text, context](const std::string& piece) { return text(piece.c_str(), piece.size(), context); });
+}
+
+std::function<void(const Segment&)> segment_receiver(et_asr& asr, et_asr_segment_callback receive, void* context) {
+  return until_false<Segment>(asr, receive, [receive, context](const Segment& segment) {
+    std::vector<et_asr_word> words;
+    words.reserve(segment.words.size());
+    for (const auto& word : segment.words) {
+      words.push_back({word.start, word.end, word.text.c_str()});
+    }
+    const et_asr_segment given{segment.start, segment.end, segment.text.c_str(), words.data(), words.size()};
+    return receive(&given, context);
+  });
 }
 
 }  // namespace
@@ -229,6 +252,21 @@ et_status et_asr_config_set_int([[maybe_unused]] et_asr_config* config, [[maybe_
   });
 }
 
+et_status et_asr_config_set_bool([[maybe_unused]] et_asr_config* config, [[maybe_unused]] const char* name,
+                                 [[maybe_unused]] bool value, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_ASR({
+      ET_CHECK_NOT_NULL(config);
+      ET_CHECK_NOT_NULL(name);
+      if (std::string(name) != "word_times") {
+        return no_such_setting(name, "word_times");
+      }
+      config->values.word_times = value;
+      return Error::Ok;
+    })
+  });
+}
+
 et_status et_asr_config_set_double([[maybe_unused]] et_asr_config* config, [[maybe_unused]] const char* name,
                                    [[maybe_unused]] double value, et_error** error) {
   return call(error, [&]() -> Error {
@@ -269,7 +307,8 @@ et_status et_asr_transcribe_file([[maybe_unused]] et_asr* asr, [[maybe_unused]] 
     ET_WITH_ASR({
       ET_CHECK_NOT_NULL(asr);
       ET_CHECK_NOT_NULL(wav_path);
-      return run(*asr, config, text, context, [&](const auto& settings, const auto& give) {
+      const auto give = text_receiver(*asr, text, context);
+      return run(*asr, config, [&](const AsrTranscribeConfig& settings) {
         return asr->runner->transcribe_file(wav_path, settings, give);
       });
     })
@@ -285,9 +324,64 @@ et_status et_asr_transcribe_samples([[maybe_unused]] et_asr* asr, [[maybe_unused
       ET_CHECK_NOT_NULL(asr);
       ET_CHECK_NOT_NULL(samples);
       const std::vector<float> sound(samples, samples + count);
-      return run(*asr, config, text, context, [&](const auto& settings, const auto& give) {
+      const auto give = text_receiver(*asr, text, context);
+      return run(*asr, config, [&](const AsrTranscribeConfig& settings) {
         return asr->runner->transcribe_samples(sound, settings, give);
       });
+    })
+  });
+}
+
+et_status et_asr_segments_file([[maybe_unused]] et_asr* asr, [[maybe_unused]] const char* wav_path,
+                               [[maybe_unused]] const et_asr_config* config,
+                               [[maybe_unused]] et_asr_segment_callback segment, [[maybe_unused]] void* context,
+                               et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_ASR({
+      ET_CHECK_NOT_NULL(asr);
+      ET_CHECK_NOT_NULL(wav_path);
+      const auto give = segment_receiver(*asr, segment, context);
+      return run(*asr, config, [&](const AsrTranscribeConfig& settings) {
+        return asr->runner->transcribe_file_segments(wav_path, settings, give);
+      });
+    })
+  });
+}
+
+et_status et_asr_segments_samples([[maybe_unused]] et_asr* asr, [[maybe_unused]] const float* samples,
+                                  [[maybe_unused]] size_t count, [[maybe_unused]] const et_asr_config* config,
+                                  [[maybe_unused]] et_asr_segment_callback segment, [[maybe_unused]] void* context,
+                                  et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_ASR({
+      ET_CHECK_NOT_NULL(asr);
+      ET_CHECK_NOT_NULL(samples);
+      const std::vector<float> sound(samples, samples + count);
+      const auto give = segment_receiver(*asr, segment, context);
+      return run(*asr, config, [&](const AsrTranscribeConfig& settings) {
+        return asr->runner->transcribe_segments(sound, settings, give);
+      });
+    })
+  });
+}
+
+et_status et_asr_detect_language([[maybe_unused]] et_asr* asr, [[maybe_unused]] const float* samples,
+                                 [[maybe_unused]] size_t count, [[maybe_unused]] int64_t* token,
+                                 [[maybe_unused]] double* probability, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_ASR({
+      ET_CHECK_NOT_NULL(asr);
+      ET_CHECK_NOT_NULL(samples);
+      ET_CHECK_NOT_NULL(token);
+      const Claim claim(*asr);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      const executorch::extension::c_api::ThreadsInUse threads;
+      ET_ASSIGN_OR_RETURN(found, asr->runner->detect_language({samples, samples + count}));
+      *token = found.token_id;
+      if (probability != nullptr) {
+        *probability = found.probability;
+      }
+      return Error::Ok;
     })
   });
 }

@@ -41,6 +41,8 @@ ET_API et_status et_asr_config_create(et_asr* asr, et_asr_config** out, et_error
 /** Sets "max_new_tokens" (of a window of sound) or "decoder_start_token_id". Unknown names are an error; values are
  * checked when a transcription starts. */
 ET_API et_status et_asr_config_set_int(et_asr_config* config, const char* name, int64_t value, et_error** error);
+/** Sets "word_times": whether et_asr_segments_file and et_asr_segments_samples also find the times of words. */
+ET_API et_status et_asr_config_set_bool(et_asr_config* config, const char* name, bool value, et_error** error);
 /** Sets "temperature" (0: the likeliest token). */
 ET_API et_status et_asr_config_set_double(et_asr_config* config, const char* name, double value, et_error** error);
 /** Sets `count` tokens: "prompt_token_ids" (which the model is given after the start token, such as a language and a
@@ -62,6 +64,37 @@ ET_API et_status et_asr_transcribe_file(et_asr* asr, const char* wav_path, const
 /** The same for `count` samples from -1 to 1. */
 ET_API et_status et_asr_transcribe_samples(et_asr* asr, const float* samples, size_t count, const et_asr_config* config,
                                            et_asr_text text, void* context, et_error** error);
+
+/** A word, with the space before it, and its times, in seconds from the beginning of the sound. */
+typedef struct et_asr_word {
+  double start;
+  double end;
+  const char* text;
+} et_asr_word;
+/** A part of a text, such as a sentence, and its times. `words`: with "word_times", its words. */
+typedef struct et_asr_segment {
+  double start;
+  double end;
+  const char* text;
+  const et_asr_word* words;
+  size_t word_count;
+} et_asr_segment;
+/** Receives a part of the text, which is valid until the function returns. False ends the transcription. */
+typedef bool (*et_asr_segment_callback)(const et_asr_segment* segment, void* context);
+/** Transcribes a WAV file in parts with their times. A window begins where the last complete part of the previous
+ * window ends, so that no word is cut. `segment` may be NULL. Errors as those of et_asr_transcribe_file;
+ * ET_STATUS_NOT_SUPPORTED, too, for a program that does not name the tokens of times, or cannot find times of words;
+ * ET_STATUS_INVALID_ARGUMENT if "max_new_tokens" cuts a text before its first time after 0. */
+ET_API et_status et_asr_segments_file(et_asr* asr, const char* wav_path, const et_asr_config* config,
+                                      et_asr_segment_callback segment, void* context, et_error** error);
+/** The same for `count` samples from -1 to 1. */
+ET_API et_status et_asr_segments_samples(et_asr* asr, const float* samples, size_t count, const et_asr_config* config,
+                                         et_asr_segment_callback segment, void* context, et_error** error);
+/** Sets `*token` to the most likely language in the first window of `count` samples, for the beginning of
+ * "prompt_token_ids", and `*probability`, which may be NULL, to its probability among the languages of the model.
+ * ET_STATUS_NOT_SUPPORTED if the program names no languages. */
+ET_API et_status et_asr_detect_language(et_asr* asr, const float* samples, size_t count, int64_t* token,
+                                        double* probability, et_error** error);
 /** Ends the current transcription after the current token, without an error. Has no effect when nothing runs. */
 ET_API void et_asr_stop(et_asr* asr);
 

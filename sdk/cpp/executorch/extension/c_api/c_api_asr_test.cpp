@@ -160,6 +160,88 @@ TEST_F(AsrTest, TheCallbackAndOtherThreadsStopIt) {
   EXPECT_EQ(transcribe(config_.get()), expected());
 }
 
+/// The lines of timed.expected: "part" or "word", start, end, text.
+std::vector<std::string> expected_times() {
+  std::ifstream file(std::string(kDataFolder) + "/speech/timed.expected");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  EXPECT_GT(lines.size(), 1u);
+  return lines;
+}
+
+struct Lines {
+  std::vector<std::string> lines;
+  size_t parts = 0;
+  size_t most_parts = SIZE_MAX;
+};
+
+std::string line_of(const char* kind, double start, double end, const char* text) {
+  char times[64];
+  std::snprintf(times, sizeof(times), "\t%.4f\t%.4f\t", start, end);
+  return kind + std::string(times) + text;
+}
+
+bool receive_segment(const et_asr_segment* segment, void* context) {
+  auto& to = *static_cast<Lines*>(context);
+  to.lines.push_back(line_of("part", segment->start, segment->end, segment->text));
+  for (size_t i = 0; i < segment->word_count; i++) {
+    const et_asr_word& word = segment->words[i];
+    to.lines.push_back(line_of("word", word.start, word.end, word.text));
+  }
+  to.parts++;
+  return to.parts < to.most_parts;
+}
+
+TEST_F(AsrTest, PartsAndWordsHaveTheTimesOfTransformers) {
+  const Runner timed = C_API_MAKE(Runner, et_asr_load_file, (std::string(kDataFolder) + "/speech/timed.pte").c_str(),
+                                  nullptr, kPreprocessor.c_str(), nullptr);
+  const Config config = C_API_MAKE(Config, et_asr_config_create, timed.get());
+  EXPECT_EQ(et_asr_config_set_int(config.get(), "max_new_tokens", 12, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(et_asr_config_set_bool(config.get(), "word_times", true, nullptr), et_status{ET_STATUS_OK});
+  const auto segments = [&](Lines& to) {
+    return et_asr_segments_samples(timed.get(), samples_.data(), samples_.size(), config.get(), receive_segment, &to,
+                                   nullptr);
+  };
+  const std::vector<std::string> wanted = expected_times();
+  Lines found;
+  ASSERT_EQ(segments(found), et_status{ET_STATUS_OK});
+  ASSERT_GE(found.lines.size(), wanted.size());  // transformers' lines are those of the first window
+  EXPECT_EQ(std::vector<std::string>(found.lines.begin(), found.lines.begin() + wanted.size()), wanted);
+  Lines of_file;
+  const std::string path = wav_of(samples_, 16000);
+  ASSERT_EQ(et_asr_segments_file(timed.get(), path.c_str(), config.get(), receive_segment, &of_file, nullptr),
+            et_status{ET_STATUS_OK});
+  EXPECT_EQ(of_file.lines, found.lines);
+  std::remove(path.c_str());
+  Lines one;
+  one.most_parts = 1;
+  ASSERT_EQ(segments(one), et_status{ET_STATUS_OK});
+  EXPECT_EQ(one.parts, 1u);
+  EXPECT_EQ(et_asr_config_set_bool(config.get(), "word_times", false, nullptr), et_status{ET_STATUS_OK});
+  Lines plain;
+  ASSERT_EQ(segments(plain), et_status{ET_STATUS_OK});
+  EXPECT_EQ(plain.lines.size(), plain.parts);  // no words
+  EXPECT_EQ(
+      et_asr_segments_samples(timed.get(), samples_.data(), samples_.size(), config.get(), nullptr, nullptr, nullptr),
+      et_status{ET_STATUS_OK});
+}
+
+TEST_F(AsrTest, SegmentsThatCannotBeFound) {
+  int64_t language = 0;
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "does not name tokens of languages", et_asr_detect_language,
+                     runner_.get(), samples_.data(), samples_.size(), &language, nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`token`", et_asr_detect_language, runner_.get(), samples_.data(),
+                     samples_.size(), nullptr, nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "does not name its timestamp tokens", et_asr_segments_samples,
+                     runner_.get(), samples_.data(), samples_.size(), nullptr, nullptr, nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "/none.wav", et_asr_segments_file, runner_.get(), "/none.wav", nullptr,
+                     nullptr, nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "there are: word_times", et_asr_config_set_bool, config_.get(),
+                     "words", true);
+}
+
 TEST_F(AsrTest, RefusesASecondCallMeanwhile) {
   Answer answer;
   answer.most_pieces = 1;

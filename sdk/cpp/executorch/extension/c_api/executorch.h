@@ -53,7 +53,7 @@ extern "C" {
 /* ---- Version --------------------------------------------------------------------------------------------------- */
 
 #define ET_C_API_VERSION_MAJOR 1
-#define ET_C_API_VERSION_MINOR 7
+#define ET_C_API_VERSION_MINOR 8
 #define ET_C_API_VERSION ((uint32_t)ET_C_API_VERSION_MAJOR << 16 | ET_C_API_VERSION_MINOR)
 
 /** ET_C_API_VERSION of the library. It works for this header when the major numbers are equal and the library's minor

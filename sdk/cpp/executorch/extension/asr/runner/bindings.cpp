@@ -113,6 +113,17 @@ class PyAsrRunner final {
                 [&](const Callback& callback) { return runner_.transcribe_file(path, used, callback); });
   }
 
+  Language detect_language(const std::variant<std::string, Array>& sound) {
+    const auto* const array = std::get_if<Array>(&sound);
+    if (array != nullptr && array->ndim() != 1) {
+      throw py::value_error("expected samples as an array [samples]");
+    }
+    return llm::unwrap("cannot detect the language", [&] {
+      return array == nullptr ? runner_.detect_language_of_file(std::get<std::string>(sound))
+                              : runner_.detect_language({array->data(), array->data() + array->size()});
+    });
+  }
+
   AsrTranscribeConfig default_config() {
     return llm::unwrap("cannot read the settings of the program", [this] { return runner_.default_config(); });
   }
@@ -138,21 +149,23 @@ void bind_config(py::module_& m) {
   using Ids = std::vector<int64_t>;
   py::class_<AsrTranscribeConfig>(m, "AsrTranscribeConfig", "Options of one transcription.")
       .def(py::init([](int64_t max_new_tokens, const std::unordered_set<int64_t>& eos_token_ids, float temperature,
-                       int64_t decoder_start_token_id, const Ids& prompt, const Ids& suppressed, const Ids& first) {
+                       int64_t decoder_start_token_id, const Ids& prompt, const Ids& suppressed, const Ids& first,
+                       bool word_times) {
              return AsrTranscribeConfig{max_new_tokens, eos_token_ids, temperature, decoder_start_token_id,
-                                        prompt,         suppressed,    first};
+                                        prompt,         suppressed,    first,       word_times};
            }),
            py::arg("max_new_tokens") = 128, py::arg("eos_token_ids") = std::unordered_set<int64_t>(),
            py::arg("temperature") = 0.0f, py::arg("decoder_start_token_id") = 0, py::kw_only(),
            py::arg("prompt_token_ids") = Ids(), py::arg("suppress_token_ids") = Ids(),
-           py::arg("begin_suppress_token_ids") = Ids())
+           py::arg("begin_suppress_token_ids") = Ids(), py::arg("word_times") = false)
       .def_readwrite("max_new_tokens", &AsrTranscribeConfig::max_new_tokens)
       .def_readwrite("eos_token_ids", &AsrTranscribeConfig::eos_token_ids)
       .def_readwrite("temperature", &AsrTranscribeConfig::temperature)
       .def_readwrite("decoder_start_token_id", &AsrTranscribeConfig::decoder_start_token_id)
       .def_readwrite("prompt_token_ids", &AsrTranscribeConfig::prompt_token_ids)
       .def_readwrite("suppress_token_ids", &AsrTranscribeConfig::suppress_token_ids)
-      .def_readwrite("begin_suppress_token_ids", &AsrTranscribeConfig::begin_suppress_token_ids);
+      .def_readwrite("begin_suppress_token_ids", &AsrTranscribeConfig::begin_suppress_token_ids)
+      .def_readwrite("word_times", &AsrTranscribeConfig::word_times);
 }
 
 }  // namespace
@@ -160,11 +173,20 @@ void bind_config(py::module_& m) {
 void bind_asr_runner(py::module_& portable_lib) {
   py::module_ m = portable_lib.def_submodule("_asr_runner", "Speech recognition");
   bind_config(m);
+  py::class_<Language>(m, "Language", "A language of speech, and its probability among those of the model.")
+      .def_readonly("token_id", &Language::token_id)
+      .def_readonly("probability", &Language::probability)
+      .def_readonly("code", &Language::code);
+  py::class_<Word>(m, "Word", "A word and its times, in seconds from the beginning of the sound.")
+      .def_readonly("start", &Word::start)
+      .def_readonly("end", &Word::end)
+      .def_readonly("text", &Word::text);
   py::class_<Segment>(m, "Segment", "A part of a text and its times, in seconds from the beginning of the sound.")
       .def_readonly("start", &Segment::start)
       .def_readonly("end", &Segment::end)
       .def_readonly("text", &Segment::text)
-      .def_readonly("tokens", &Segment::tokens);
+      .def_readonly("tokens", &Segment::tokens)
+      .def_readonly("words", &Segment::words);
   py::class_<PyAsrRunner>(m, "AsrRunner", "Transcribes speech by a model with an encoder and a decoder.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
            py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
@@ -179,6 +201,8 @@ void bind_asr_runner(py::module_& portable_lib) {
       .def("transcribe_segments", &PyAsrRunner::transcribe_segments, py::arg("sound"), py::arg("config") = py::none(),
            py::arg("segment_callback") = py::none(),
            "The text in parts with times; `sound`: samples, float32 [samples], or a WAV file.")
+      .def("detect_language", &PyAsrRunner::detect_language, py::arg("sound"),
+           "The most likely language of the first window; `sound`: samples, float32 [samples], or a WAV file.")
       .def("default_config", &PyAsrRunner::default_config, "The settings that the program contains.")
       .def("token_id", &PyAsrRunner::token_id, py::arg("token"),
            "The number of a token, such as <|en|>; None if the tokenizer does not have it.")

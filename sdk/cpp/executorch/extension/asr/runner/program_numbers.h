@@ -20,6 +20,7 @@ namespace asr {
 namespace internal {
 
 inline constexpr const char* kPreprocessor = "preprocessor";
+inline constexpr const char* kAlignment = "alignment";
 
 /// Returns the numbers of a method without inputs; an empty list if the program lacks the method.
 inline runtime::Result<std::vector<int64_t>> numbers(Module& module, const char* method) {

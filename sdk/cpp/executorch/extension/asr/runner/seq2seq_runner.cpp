@@ -200,6 +200,9 @@ Result<std::vector<int64_t>> Seq2SeqRunner::run(const TensorPtr& features, const
   ET_ASSIGN_OR_RETURN(encoded, encode(features));
   stats_.token_encode_end_ms = time_in_ms();
   Result<std::vector<int64_t>> tokens = generate(config, ends, encoded, callback);
+  if (tokens.ok() && timestamps_ && token_times_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(align(*timestamps_, config.prompt_token_ids.size() + 1, tokens->size(), encoded));
+  }
   stats_.model_execution_end_ms = stats_.inference_end_ms = time_in_ms();
   if (tokens.ok()) {
     stats_.num_generated_tokens = static_cast<int64_t>(tokens->size());
@@ -236,6 +239,9 @@ Result<Tensor> Seq2SeqRunner::decode(std::vector<int64_t> tokens, int64_t positi
     ET_ASSIGN_OR_RETURN(outputs, module_->execute(kDecoder, inputs));
     ET_CHECK_OR_RETURN_ERROR(!outputs.empty() && outputs.front().isTensor(), InvalidProgram,
                              "the first output of method '%s' is not a tensor; expected logits", kDecoder);
+    if (token_times_) {
+      ET_CHECK_OK_OR_RETURN_ERROR(token_times_->queries.add(outputs));
+    }
     first += now;
     position += static_cast<int64_t>(now);
     if (first == tokens.size()) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/asr/runner/alignment.h>
 #include <executorch/extension/asr/runner/timestamps.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/llm/runner/stats.h>
@@ -52,6 +53,15 @@ struct Seq2SeqTranscribeConfig {
   /// Tokens that are never generated, and tokens that are never generated as the first one.
   std::vector<int64_t> suppress_token_ids = {};
   std::vector<int64_t> begin_suppress_token_ids = {};
+  /// Whether transcribe_segments() also finds the times of each word.
+  bool word_times = false;
+};
+
+/// A word, with the space before it, and its times, in seconds from the beginning of the sound.
+struct Word {
+  double start = 0;
+  double end = 0;
+  std::string text;
 };
 
 /// A part of a text, and its times, in seconds from the beginning of the sound.
@@ -61,6 +71,18 @@ struct Segment {
   std::string text;
   /// Includes the tokens for the begin and end times of the part.
   std::vector<int64_t> tokens;
+  /// The words of the text, if `word_times` is set.
+  std::vector<Word> words;
+};
+
+/// A language of speech.
+struct Language {
+  /// The token for `prompt_token_ids`, whose first one is the language of models of several languages.
+  int64_t token_id = 0;
+  /// Among the languages of the model.
+  double probability = 0;
+  /// Such as "de".
+  std::string code;
 };
 
 /// Speech recognition by an encoder and a decoder, as in Whisper. Methods of the program:
@@ -69,13 +91,17 @@ struct Segment {
 ///   text_decoder  tokens, int64 [1, n], the tensors of the encoder, and the position of the first token, int64 [1], to
 ///                 logits; keeps a cache. It is called for one token at a time unless it takes more.
 ///   preprocessor  float32 [samples] to features (not in ExecuTorch)
+///   alignment     queries of all tokens, float32 [heads, n, head_dim], and the tensors of the encoder to the attention
+///                 of these heads, float32 [heads, n, positions]; text_decoder returns the queries of its tokens
+///                 beside the logits. For times of words (not in ExecuTorch).
 ///
 /// Without a preprocessor, an encoder of float32 [1, samples, 1] takes the samples themselves.
 ///
 /// Methods without inputs, each of which may be missing (not in ExecuTorch): the methods that get_eos_ids() calls,
 /// `get_decoder_start_token_id`, `get_decoder_prompt_ids`, `get_suppress_tokens`, `get_begin_suppress_tokens`,
 /// `get_sampling_rate`, `get_max_context_len`; and of models that write times, `get_timestamp_begin` (the token of the
-/// time 0), `get_timestamp_step` (samples), `get_max_initial_timestamp` and `get_no_timestamps_token_id`.
+/// time 0), `get_timestamp_step` (samples), `get_max_initial_timestamp`, `get_no_timestamps_token_id` and
+/// `get_median_filter_width`; and of models of several languages, `get_language_token_ids`.
 ///
 /// One call runs at a time. Functions log the reason before they return an error.
 class Seq2SeqRunner {
@@ -119,7 +145,8 @@ class Seq2SeqRunner {
   /// Like transcribe_samples(), in parts with their times. A window begins where the last whole part of the previous
   /// one ends, so that no word is cut; if max_new_tokens cuts the text of a window, the next one begins at the last
   /// time in it. `callback` receives each part with text, and none after stop(). InvalidArgument if max_new_tokens cuts
-  /// a text before its first time after 0. NotSupported if the program does not name its timestamp tokens.
+  /// a text before its first time after 0. NotSupported if the program does not name its timestamp tokens, or has no
+  /// method `alignment` although `config.word_times` is set.
   Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
                                                    const Seq2SeqTranscribeConfig& config,
                                                    const std::function<void(const Segment&)>& callback = {});
@@ -127,6 +154,10 @@ class Seq2SeqRunner {
   Result<std::vector<Segment>> transcribe_file_segments(const std::string& wav_path,
                                                         const Seq2SeqTranscribeConfig& config,
                                                         const std::function<void(const Segment&)>& callback = {});
+
+  /// The most likely language of the first window of samples. NotSupported if the program names no languages.
+  Result<Language> detect_language(const std::vector<float>& samples);
+  Result<Language> detect_language_of_file(const std::string& wav_path);
 
   /// Ends a transcription after the current token. Callable from any thread.
   void stop() { should_stop_ = true; }
@@ -158,6 +189,21 @@ class Seq2SeqRunner {
   Result<internal::Timestamps> timestamps();
   Result<Seq2SeqTranscribeConfig> settings_with_times(const Seq2SeqTranscribeConfig& config,
                                                       const internal::Timestamps& times);
+  /// Finds when each token of a window is spoken: a queue of queries while the window is transcribed, and the times
+  /// then.
+  struct TokenTimes {
+    /// The number of samples of the window.
+    int64_t samples = 0;
+    internal::AlignmentQueries queries;
+    /// For each generated token, the samples from the beginning of the window at which it begins.
+    std::vector<int64_t> found;
+  };
+  Error align(const internal::Timestamps& times, size_t prompt_tokens, size_t tokens,
+              const std::vector<runtime::EValue>& encoded);
+  Error check_alignment();
+  bool has_spaces(const Seq2SeqTranscribeConfig& config) const;
+  Result<std::vector<Word>> words_in(const internal::Part& part, const internal::Timestamps& times, size_t first,
+                                     bool has_spaces);
   Result<internal::Parts> parts_in(std::vector<int64_t> tokens, const Seq2SeqTranscribeConfig& config,
                                    const internal::Timestamps& times, size_t first, int64_t length);
   Result<std::vector<float>> samples_of(const std::string& wav_path);
@@ -178,6 +224,7 @@ class Seq2SeqRunner {
   std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
   llm::TokenSampler sampler_;
   std::optional<internal::Timestamps> timestamps_;  // set while a call transcribes with times
+  std::optional<TokenTimes> token_times_;           // set while a call transcribes with times of words
   Stats stats_;
   std::atomic<bool> busy_{false};
   std::atomic<bool> should_stop_{false};

@@ -85,7 +85,7 @@ Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps,
   Parts found;
   const auto add = [&](int64_t start, int64_t end, size_t first, size_t behind) {
     if (!std::all_of(until(first), until(behind), is_time)) {
-      found.parts.push_back({start, end, std::vector<int64_t>(until(first), until(behind))});
+      found.parts.push_back({start, end, std::vector<int64_t>(until(first), until(behind)), first});
     }
   };
   const size_t count = tokens.size();

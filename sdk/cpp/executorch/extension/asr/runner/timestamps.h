@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_set>
@@ -51,6 +52,8 @@ struct Part {
   int64_t start = 0;
   int64_t end = 0;
   std::vector<int64_t> tokens;
+  /// The index of the first token in the window.
+  size_t first_token = 0;
 };
 
 struct Parts {

@@ -25,18 +25,19 @@ namespace {
 
 constexpr size_t kShortest = 1600;  // the smallest number of samples that a front end receives
 
-/// While this object exists, generate() writes times.
-class WritesTimes final {
+/// Sets a value while this object exists.
+template <typename T>
+class SetMeanwhile final {
  public:
-  WritesTimes(std::optional<internal::Timestamps>& place, const internal::Timestamps& timestamps) : place_(place) {
-    place_ = timestamps;
-  }
-  ~WritesTimes() { place_.reset(); }
-  WritesTimes(const WritesTimes&) = delete;
-  WritesTimes& operator=(const WritesTimes&) = delete;
+  explicit SetMeanwhile(std::optional<T>& place) : place_(place) {}
+  ~SetMeanwhile() { place_.reset(); }
+  SetMeanwhile(const SetMeanwhile&) = delete;
+  SetMeanwhile& operator=(const SetMeanwhile&) = delete;
+
+  void set(T value) { place_ = std::move(value); }
 
  private:
-  std::optional<internal::Timestamps>& place_;
+  std::optional<T>& place_;
 };
 
 bool has_end(const std::vector<int64_t>& tokens, const std::unordered_set<int64_t>& ends) {
@@ -194,15 +195,23 @@ Result<std::vector<Segment>> Seq2SeqRunner::transcribe_segments(const std::vecto
   ET_ASSIGN_OR_RETURN(times, timestamps());
   ET_ASSIGN_OR_RETURN(rate, this->rate());
   ET_ASSIGN_OR_RETURN(used, settings_with_times(config, times));
-  const WritesTimes writes_times(timestamps_, times);
+  SetMeanwhile<internal::Timestamps> writes_times(timestamps_);
+  writes_times.set(times);
+  SetMeanwhile<TokenTimes> finds_words(token_times_);
+  if (used.word_times) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_alignment());
+  }
   std::vector<Segment> segments;
   for (size_t first = 0; first < samples.size() && !should_stop_;) {
     ET_ASSIGN_OR_RETURN(features, features_of(front, samples, first, window));
+    const auto length = static_cast<int64_t>(std::min(window.samples, samples.size() - first));
+    if (used.word_times) {
+      finds_words.set({length, {}, {}});
+    }
     ET_ASSIGN_OR_RETURN(tokens, run(features, used, {}));
     if (should_stop_) {
       break;
     }
-    const auto length = static_cast<int64_t>(std::min(window.samples, samples.size() - first));
     ET_ASSIGN_OR_RETURN(parts, parts_in(std::move(tokens), used, times, first, length));
     for (internal::Part& part : parts.parts) {
       if (should_stop_) {
@@ -212,7 +221,12 @@ Result<std::vector<Segment>> Seq2SeqRunner::transcribe_segments(const std::vecto
       const auto at = [&](int64_t sample) {
         return static_cast<double>(static_cast<int64_t>(first) + sample) / static_cast<double>(rate);
       };
-      segments.push_back({at(part.start), at(part.end), std::move(text), std::move(part.tokens)});
+      std::vector<Word> words;
+      if (used.word_times) {
+        ET_ASSIGN_OR_RETURN(found, words_in(part, times, first, has_spaces(used)));
+        words = std::move(found);
+      }
+      segments.push_back({at(part.start), at(part.end), std::move(text), std::move(part.tokens), std::move(words)});
       if (callback) {
         callback(segments.back());
       }

@@ -101,6 +101,12 @@ internal object Native {
     fun receive(text: ByteArray): Boolean
   }
 
+  /** Receives a part of a text with times, in the thread that called. False ends the text. */
+  interface SegmentReceiver {
+    /** @param times the start and the end of each word. */
+    fun receive(start: Double, end: Double, text: ByteArray, times: DoubleArray, words: Array<ByteArray>): Boolean
+  }
+
   /** Whether this library can run language models. */
   @JvmStatic external fun hasLlm(): Boolean
 
@@ -213,9 +219,36 @@ internal object Native {
     receiver: Receiver,
   )
 
+  /** As [asrTranscribe], in parts with their times. */
+  @JvmStatic
+  external fun asrSegments(
+    asr: Long,
+    wavPath: ByteArray,
+    maxNewTokens: Long,
+    temperature: Double,
+    startToken: Long,
+    prompt: LongArray?,
+    wordTimes: Boolean,
+    receiver: SegmentReceiver,
+  )
+
+  @JvmStatic
+  external fun asrSegments(
+    asr: Long,
+    samples: FloatArray,
+    maxNewTokens: Long,
+    temperature: Double,
+    startToken: Long,
+    prompt: LongArray?,
+    wordTimes: Boolean,
+    receiver: SegmentReceiver,
+  )
+
   @JvmStatic external fun asrSamplingRate(asr: Long): Int
 
   @JvmStatic external fun asrTokenId(asr: Long, token: ByteArray): Long
+
+  @JvmStatic external fun asrDetectLanguage(asr: Long, samples: FloatArray): Long
 
   @JvmStatic external fun asrStop(asr: Long)
 

@@ -4,6 +4,7 @@ package org.pytorch.executorch
 import java.io.File
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
+import java.util.Locale
 import kotlin.concurrent.thread
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Timeout
 import org.pytorch.executorch.extension.asr.AsrCallback
 import org.pytorch.executorch.extension.asr.AsrModule
+import org.pytorch.executorch.extension.asr.AsrSegment
 import org.pytorch.executorch.extension.asr.AsrTranscribeConfig
 import org.pytorch.executorch.extension.asr.transcribeFlow
 
@@ -96,6 +98,42 @@ internal class AsrModuleTest {
       }
       assertTrue(words in error.message!!, error.message)
     }
+  }
+
+  private fun line(kind: String, start: Double, end: Double, text: String): String =
+    String.format(Locale.ROOT, "%s\t%.4f\t%.4f\t%s", kind, start, end, text)
+
+  private fun lines(segments: List<AsrSegment>): List<String> =
+    segments.flatMap { segment ->
+      listOf(line("part", segment.start, segment.end, segment.text)) +
+        segment.words.map { line("word", it.start, it.end, it.text) }
+    }
+
+  @Test
+  fun partsAndWordsHaveTheTimesOfTransformers() =
+    AsrModule(File(folder, "timed.pte").path, null, null, preprocessor).use { model ->
+      val config = AsrTranscribeConfig.Builder().setMaxNewTokens(12).setWordTimes(true).build()
+      val wanted = File(folder, "timed.expected").readLines()
+      val given = mutableListOf<AsrSegment>()
+      val found = model.transcribeSegments(samples, config, given::add)
+      assertEquals(wanted, lines(found).take(wanted.size)) // those of the first window
+      assertTrue(wanted.size > 1)
+      assertEquals(found, given)
+      assertEquals(found, model.transcribeSegments(wav().path, config))
+      assertTrue(model.transcribeSegments(samples, config.copy(wordTimes = false)).all { it.words.isEmpty() })
+      val stopped = mutableListOf<AsrSegment>()
+      model.transcribeSegments(samples + samples, config) {
+        stopped += it
+        model.stop()
+      }
+      assertEquals(found.take(1), stopped)
+      assertFailsWith<NumberFormatException> { model.transcribeSegments(samples, config) { "?".toInt() } }
+    }
+
+  @Test
+  fun segmentsNeedTokensOfTimes() {
+    val error = assertFailsWith<ExecutorchException.NotSupported> { withModel { it.transcribeSegments(samples) } }
+    assertTrue("does not name its timestamp tokens" in error.message!!, error.message)
   }
 
   /** The encoder takes the samples themselves; each token is the previous token plus the sum of the samples. */

@@ -87,6 +87,42 @@ constructor(
       Native.asrTranscribe(model, samples, most, temperature.toDouble(), start, settings.prompt(), receiver)
     }
 
+  /**
+   * The text of a WAV file in parts with their times. A window begins where the last complete part of the previous window
+   * ends, so that no word is cut.
+   *
+   * @param callback receives each part, too.
+   * @throws ExecutorchException as [transcribe], and for a program that does not name the tokens of times, or that cannot
+   *   find times of words although [AsrTranscribeConfig.wordTimes] is set.
+   */
+  @JvmOverloads
+  public fun transcribeSegments(
+    wavPath: String,
+    config: AsrTranscribeConfig? = null,
+    callback: AsrSegmentCallback? = null,
+  ): List<AsrSegment> {
+    ExecuTorchRuntime.validateFilePath(wavPath, "WAV file")
+    return segments(config, callback) { model, settings, receiver ->
+      val (most, temperature, start) = settings
+      val prompt = settings.prompt()
+      val path = wavPath.toByteArray()
+      Native.asrSegments(model, path, most, temperature.toDouble(), start, prompt, settings.wordTimes, receiver)
+    }
+  }
+
+  /** The same for samples from -1 to 1 of one channel, [samplingRate] a second. */
+  @JvmOverloads
+  public fun transcribeSegments(
+    samples: FloatArray,
+    config: AsrTranscribeConfig? = null,
+    callback: AsrSegmentCallback? = null,
+  ): List<AsrSegment> =
+    segments(config, callback) { model, settings, receiver ->
+      val (most, temperature, start) = settings
+      val prompt = settings.prompt()
+      Native.asrSegments(model, samples, most, temperature.toDouble(), start, prompt, settings.wordTimes, receiver)
+    }
+
   /** The number of a token, such as `<|en|>`; null if the tokenizer does not have it. */
   public fun tokenId(token: String): Long? =
     try {
@@ -94,6 +130,14 @@ constructor(
     } catch (e: ExecutorchException.NotFound) {
       null
     }
+
+  /**
+   * The token of the most likely language in the first window of samples, for the beginning of
+   * [AsrTranscribeConfig.promptTokenIds]: [tokenId] of `<|de|>` for German.
+   *
+   * @throws ExecutorchException.NotSupported if the program names no languages.
+   */
+  public fun detectLanguage(samples: FloatArray): Long = nativeModel.use { Native.asrDetectLanguage(it, samples) }
 
   /** Ends the current transcription after the token at work. May be called from any thread, also from the callback. */
   public fun stop(): Unit = nativeModel.meanwhile { Native.asrStop(it) }
@@ -127,6 +171,31 @@ constructor(
       throw e
     }
     return found.toString()
+  }
+
+  private fun segments(
+    config: AsrTranscribeConfig?,
+    callback: AsrSegmentCallback?,
+    transcribe: (Long, AsrTranscribeConfig, Native.SegmentReceiver) -> Unit,
+  ): List<AsrSegment> {
+    val found = mutableListOf<AsrSegment>()
+    val receiver =
+      object : Native.SegmentReceiver {
+        override fun receive(
+          start: Double,
+          end: Double,
+          text: ByteArray,
+          times: DoubleArray,
+          words: Array<ByteArray>,
+        ): Boolean {
+          val list = words.mapIndexed { i, word -> AsrWord(times[2 * i], times[2 * i + 1], String(word, Charsets.UTF_8)) }
+          found += AsrSegment(start, end, String(text, Charsets.UTF_8), list)
+          callback?.onSegment(found.last())
+          return true
+        }
+      }
+    nativeModel.use { transcribe(it, config ?: AsrTranscribeConfig(), receiver) }
+    return found
   }
 
   private fun AsrTranscribeConfig.prompt(): LongArray? = promptTokenIds?.toLongArray()

@@ -10,6 +10,7 @@ package org.pytorch.executorch.extension.asr
  *   none.
  * @property promptTokenIds tokens that the model is given after that token, such as a language and a task: [AsrModule.tokenId] has
  *   their numbers. Null: those that the program names.
+ * @property wordTimes whether [AsrModule.transcribeSegments] also finds the times of words.
  */
 public data class AsrTranscribeConfig
 @JvmOverloads
@@ -18,6 +19,7 @@ constructor(
   public val temperature: Float = 0f,
   public val decoderStartTokenId: Long = 0,
   public val promptTokenIds: List<Long>? = null,
+  public val wordTimes: Boolean = false,
 ) {
   init {
     require(maxNewTokens > 0) { "maxNewTokens is $maxNewTokens; expected at least 1" }
@@ -39,6 +41,8 @@ constructor(
     public fun setPromptTokenIds(promptTokenIds: List<Long>?): Builder = apply {
       config = config.copy(promptTokenIds = promptTokenIds)
     }
+
+    public fun setWordTimes(wordTimes: Boolean): Builder = apply { config = config.copy(wordTimes = wordTimes) }
 
     public fun build(): AsrTranscribeConfig = config
   }
