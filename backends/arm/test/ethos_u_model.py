@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import tempfile
 from collections import Counter
@@ -27,6 +28,7 @@ from sdk.backends.arm.quantizer import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
+from sdk.backends.arm.quantizer.arm_quantizer import get_symmetric_a8w4_quantization_config
 from sdk.backends.arm.tosa import reference
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
@@ -77,9 +79,16 @@ def run_stream(stream: VelaStream, inputs: Sequence[np.ndarray]) -> Run:
     return Run(list(slices), Counter(lines))
 
 
+CONFIGURATIONS = {
+    8: get_symmetric_quantization_config,
+    16: get_symmetric_a16w8_quantization_config,
+    4: functools.partial(get_symmetric_a8w4_quantization_config, is_qat=False),
+}
+
+
 def quantized(model: nn.Module, inputs: tuple[Any, ...], spec: EthosUCompileSpec, bits: int = 8) -> nn.Module:
-    """The model with activations of 8 or 16 bits, calibrated with `inputs`."""
-    configuration = get_symmetric_quantization_config() if bits == 8 else get_symmetric_a16w8_quantization_config()
+    """The model with activations of 8 or 16 bits, or with those of 8 and weights of 4, calibrated with `inputs`."""
+    configuration = CONFIGURATIONS[bits]()
     prepared = prepare_pt2e(export(model.eval(), inputs).module(), EthosUQuantizer(spec).set_global(configuration))
     prepared(*inputs)
     return convert_pt2e(prepared)

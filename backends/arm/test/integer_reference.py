@@ -5,6 +5,7 @@ reference in addition to the reference model."""
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,10 @@ def _constant(data: bytes, dtype: DType, shape: list[int]) -> np.ndarray:
         bytes_ = np.frombuffer(data, np.uint8).reshape(-1, 6)
         sign = np.where(bytes_[:, 5:] >= 128, 255, 0).astype(np.uint8)
         return np.concatenate([bytes_, sign, sign], 1).copy().view("<i8").reshape(shape)
+    if dtype == DType.INT4:
+        nibbles = np.frombuffer(data, np.uint8).reshape(-1, 1) >> np.array([0, 4], np.uint8) & 15
+        numbers = nibbles.reshape(-1)[: math.prod(shape)].astype(np.int64)
+        return np.where(numbers < 8, numbers, numbers - 16).reshape(shape)
     return np.frombuffer(data, _TYPES[dtype]).astype(np.int64).reshape(shape)
 
 

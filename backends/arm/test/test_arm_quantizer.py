@@ -60,6 +60,17 @@ def test_weights_of_fifteen_numbers() -> None:
     assert any("FakeQuant" in type(module).__name__ for module in prepared.modules())
 
 
+def test_weights_of_four_bits_need_their_extension() -> None:
+    """VGF-04: without it, TOSA has no int4, and the weights would have eight bits."""
+    config = arm_quantizer.get_symmetric_a8w4_quantization_config()
+    TOSAQuantizer("TOSA-1.0+INT+int4").set_global(config)
+    for setter in ("set_global", "set_io"):
+        with pytest.raises(
+            ValueError, match=r"weights are int4, from -7 to 7, and TOSA-1.0\+INT has no extension \+int4"
+        ):
+            getattr(TOSAQuantizer("TOSA-1.0+INT"), setter)(config)
+
+
 def _quantizer() -> VgfQuantizer:
     return VgfQuantizer(VgfCompileSpec())
 

@@ -17,6 +17,7 @@ from ethos_u_model import assert_equals_reference, compiled, program, run_stream
 from sdk.backends.arm.ethosu import EthosUCompileSpec
 from sdk.backends.arm.ethosu.stream import VelaStream
 from sdk.backends.arm.ethosu.vela import compile_graph
+from sdk.backends.arm.tosa.schema import DType
 
 U55 = EthosUCompileSpec("ethos-u55-128")
 
@@ -25,6 +26,15 @@ U55 = EthosUCompileSpec("ethos-u55-128")
 def test_models(name: str) -> None:
     model, inputs = MODELS[name]()
     assert_equals_reference(compiled(model, inputs, U55), U55, range(2))
+
+
+@pytest.mark.parametrize("name", ["strided", "depthwise", "linear"])
+def test_weights_of_four_bits(name: str) -> None:
+    """Vela reads TOSA's int4 weights."""
+    lowered = compiled(*OPERATORS[name](), U55, bits=4)
+    tensors = lowered.files[0].regions[0].blocks[0].tensors
+    assert any(each.type == DType.INT4 and len(each.shape) > 1 for each in tensors)
+    assert_equals_reference(lowered, U55, range(2))
 
 
 def _convolution() -> VelaStream:

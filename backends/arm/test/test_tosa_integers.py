@@ -86,6 +86,7 @@ MODULES: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "one dimension": (nn.Conv1d(5, 7, 3, stride=2), ROWS),
     "transposed": (nn.ConvTranspose2d(8, 4, 3, stride=2, padding=1, output_padding=1), IMAGE),
     "convolution and ReLU": (nn.Sequential(nn.Conv2d(8, 12, 3), nn.ReLU()), IMAGE),
+    "convolution and ReLU in place": (nn.Sequential(nn.Conv2d(8, 12, 3), nn.ReLU(inplace=True)), IMAGE),
     "convolution and ReLU6": (nn.Sequential(nn.Conv2d(8, 12, 3), nn.ReLU6()), IMAGE),
     "convolution and batch norm": (nn.Sequential(nn.Conv2d(8, 12, 3), nn.BatchNorm2d(12)), IMAGE),
     "linear": (nn.Linear(16, 33), ROWS),

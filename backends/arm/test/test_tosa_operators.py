@@ -144,6 +144,34 @@ DECOMPOSED = [
 """Operators of the original's list that PyTorch decomposes into operators of the table or into constants."""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [(3, 1, 1, 2), (3, (3, 1), 1, (1, 2)), (4, (2, 3), 2, (2, 3)), (2, 1, 1, 9), (3, 2, 1, 2, True), (1, 2, 0, 3)],
+)
+def test_dilated_max_pools(arguments: tuple[Any, ...]) -> None:
+    """TOSA's MAX_POOL2D has no dilation: it reads parts of the image that lie apart."""
+    torch.manual_seed(0)
+    x = torch.randn(IMAGE)
+    x[0, 0, 4, 5], x[1, 2] = torch.nan, -torch.inf
+    function = lambda x: F.max_pool2d(x, *arguments)  # noqa: E731
+    lowered = lower(Call(function), (x,))
+    assert not lowered.left() and len(lowered.payloads) == 1
+    assert_close(lowered.run(x), function(x), 0.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32])
+@pytest.mark.parametrize("function", [torch.bitwise_left_shift, torch.bitwise_right_shift])
+def test_shifts_by_a_tensor(function: Any, dtype: torch.dtype) -> None:
+    """Negative numbers, and those beyond the bits of the type, shift all bits out, as in PyTorch."""
+    limits = torch.iinfo(dtype)
+    x = torch.linspace(limits.min, limits.max, 61, dtype=torch.float64).round().to(dtype).unsqueeze(1)
+    x[30] = -1
+    counts = torch.arange(-40, 41, dtype=dtype)
+    lowered = lower(Call(function), (x, counts), BOTH)
+    assert not lowered.left() and len(lowered.payloads) == 1
+    assert_close(lowered.run(x, counts), function(x, counts))
+
+
 def test_what_pytorch_writes_with_other_operators() -> None:
     torch.manual_seed(0)
     model = Several(DECOMPOSED).eval()  # type: ignore[arg-type]

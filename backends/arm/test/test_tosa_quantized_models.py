@@ -44,6 +44,24 @@ def test_causal_attention() -> None:
     assert lowered.operators["SELECT"] == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "shape"),
+    [((3, 3, True), (6, 3)), ((4, 2, True), (2, 4)), ((4, 2, False), (3, 2, 4)), ((8, 2, True, "keys"), (2, 5, 8))],
+)
+def test_multi_head_attention(options: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """PyTorch's layer divides one weight, and returns the attention weights too."""
+    torch.manual_seed(0)
+    width, heads, batch_first, *other = options
+    sizes = {"kdim": 6, "vdim": 4} if other else {}
+    layer = nn.MultiheadAttention(width, heads, batch_first=batch_first, **sizes)
+    query, key, value = (torch.randn(*shape[:-1], size) for size in (width, *(sizes.values() or (width, width))))
+    converted = quantized(layer, (query, key, value), get_symmetric_quantization_config(), INT)
+    weights = {tuple(each.shape) for each in converted.buffers() if each.dtype == torch.int8 and each.dim() == 2}
+    assert weights == ({(width, width)} | {(width, size) for size in sizes.values()})
+    lowered = _check(layer, (query, key, value), 1e-6)
+    assert all("quantize_per_tensor" in node for node in lowered.left())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ViT-tiny", "MiniLM"])
 def test_transformers_of_full_size(name: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, get_module_name_filter
+from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec, get_module_name_filter
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.ethosu.compile_spec import EthosUCompileSpec
@@ -162,6 +162,11 @@ class TOSAQuantizer(BackendQuantizer):
             wide = config.input_activation.dtype == torch.int16
             if wide and not self.tosa_spec.support_extension("int16"):
                 raise ValueError(f"activations are int16, and {self.tosa_spec} has no extension +int16")
+            if not wide and _has_four_bits(config.weight) and not self.tosa_spec.support_extension("int4"):
+                raise ValueError(
+                    f"weights are int4, from {config.weight.quant_min} to {config.weight.quant_max}, and "
+                    f"{self.tosa_spec} has no extension +int4"
+                )
         return config
 
 
@@ -192,6 +197,10 @@ class EthosUQuantizer(TOSAQuantizer):
 
 def _quantizes_activations(config: QuantizationConfig | None) -> bool:
     return config is not None and config.input_activation is not None and not config.input_activation.is_dynamic
+
+
+def _has_four_bits(weight: Any) -> bool:
+    return isinstance(weight, QuantizationSpec) and weight.quant_min == -7 and weight.quant_max == 7
 
 
 def _type_filter(kind: Callable[..., Any]) -> Callable[[Node], bool]:

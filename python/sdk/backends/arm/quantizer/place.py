@@ -40,7 +40,8 @@ class Place:
         while hasattr(self._model, f"_constant_{number}"):
             number += 1
         name = f"_constant_{number}"
-        self._model.register_buffer(name, tensor)
+        is_parameter = isinstance(tensor, torch.nn.Parameter)
+        (self._model.register_parameter if is_parameter else self._model.register_buffer)(name, tensor)
         with self.node.graph.inserting_before(self.node):
             made = self.node.graph.get_attr(name)
         value = self.node.meta["val"]

@@ -4,6 +4,7 @@ several results, division by numbers, norms, limits, and masks that are added to
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_map_only
 
 from sdk.backends.arm.quantizer.masked_softmax import attention, softmax
 from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, is_view
@@ -30,8 +32,28 @@ def rewrite(model: GraphModule) -> None:
         if isinstance(result, Node):
             node.replace_all_uses_with(result)
             model.graph.erase_node(node)
+    _divide_weights(model)
     model.graph.eliminate_dead_code()
     model.recompile()
+
+
+def _divide_weights(model: GraphModule) -> None:
+    """Makes weights of the parts of a weight, such as the three of an attention's input projection. As the result of a
+    call, a part would be quantised as an activation is, together with the others."""
+    known: dict[Node, torch.Tensor] = {}
+    for node in list(model.graph.nodes):
+        if node.op == "get_attr":
+            known[node] = functools.reduce(getattr, str(node.target).split("."), model)
+        elif is_view(node) and all(operand in known for operand in node.all_input_nodes):
+            args, kwargs = tree_map_only(Node, known.__getitem__, (node.args, node.kwargs))
+            with torch.no_grad():
+                part = node.target(*args, **kwargs)
+            whole = known[node.args[0]]
+            if isinstance(part, torch.Tensor) and part.numel() <= whole.numel():
+                known[node] = part.contiguous()
+                if isinstance(whole, torch.nn.Parameter):
+                    known[node] = torch.nn.Parameter(part.clone(), whole.requires_grad)
+                node.replace_all_uses_with(Place(model, node, {}).constant(known[node]))
 
 
 def _product(place: Place) -> Node | None:

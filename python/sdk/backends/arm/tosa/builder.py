@@ -18,7 +18,7 @@ from sdk.backends.arm.tosa.parts import MOST_READ, argmax_in_parts, reduce_in_pa
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.tosa.transposes import transposed_by_convolution
-from sdk.backends.arm.tosa.types import FLOATS, numpy_type
+from sdk.backends.arm.tosa.types import FLOATS, limits_of, numpy_type
 
 Operand = Value | float | int | bool
 
@@ -122,8 +122,7 @@ class Builder(Graph):
 
     def clamp(self, value: Value, low: float | None, high: float | None) -> Value:
         """Limits floats, int8 or int16; None means no limit."""
-        numpy = numpy_type(value.dtype)
-        lowest, highest = (-math.inf, math.inf) if value.dtype in FLOATS else _limits(numpy)
+        lowest, highest = limits_of(value.dtype)
         bounds = [lowest if low is None else low, highest if high is None else high]
         if bounds[0] > bounds[1]:
             bounds[0] = bounds[1]  # PyTorch returns the upper limit in this case
@@ -131,7 +130,7 @@ class Builder(Graph):
             raise UnsupportedError("a limit is not a number")
         if value.dtype not in FLOATS:
             bounds = [min(max(bound, lowest), highest) for bound in bounds]
-        low_bytes, high_bytes = (np.array(bound, dtype=numpy).tobytes() for bound in bounds)
+        low_bytes, high_bytes = (np.array(bound, dtype=numpy_type(value.dtype)).tobytes() for bound in bounds)
         return self.emit(
             Op["CLAMP"],
             [value],
@@ -356,7 +355,3 @@ class Builder(Graph):
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which operands of equal rank are broadcast."""
     return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
-
-
-def _limits(numpy: np.dtype) -> tuple[int, int]:
-    return int(np.iinfo(numpy).min), int(np.iinfo(numpy).max)

@@ -18,7 +18,7 @@ import numpy as np
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.arm.tosa.types import FLOATS, numpy_type
+from sdk.backends.arm.tosa.types import limits_of, numpy_type
 
 if TYPE_CHECKING:
     from sdk.backends.arm.tosa.builder import Builder
@@ -71,9 +71,5 @@ def _in_parts(b: Builder, value: Value, axis: int, neutral: float) -> Value:
 
 def _neutral(name: str, dtype: DType) -> float:
     if name in ("REDUCE_MAX", "REDUCE_MIN"):
-        sign = -1 if name == "REDUCE_MAX" else 1
-        if dtype in FLOATS:
-            return sign * math.inf
-        limits = np.iinfo(numpy_type(dtype))
-        return int(limits.min if sign < 0 else limits.max)
+        return limits_of(dtype)[name == "REDUCE_MIN"]
     return 1 if name in ("REDUCE_PRODUCT", "REDUCE_ALL") else 0

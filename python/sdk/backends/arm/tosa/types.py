@@ -6,6 +6,7 @@ Source: the tables "Supported Data Types" of the operators in the TOSA specifica
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -100,6 +101,14 @@ def to_computed(dtype: torch.dtype) -> DType:
 def numpy_type(dtype: DType) -> np.dtype:
     """NumPy's type for constants of a type."""
     return np.dtype(_NUMPY[dtype])
+
+
+def limits_of(dtype: DType) -> tuple[float, float]:
+    """The lowest and the highest number of a type."""
+    if dtype in FLOATS:
+        return -math.inf, math.inf
+    limits = np.iinfo(numpy_type(dtype))
+    return int(limits.min), int(limits.max)
 
 
 def to_array(tensor: torch.Tensor) -> np.ndarray:

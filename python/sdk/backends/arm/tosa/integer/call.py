@@ -20,6 +20,7 @@ from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.graph.quantized import is_any_dequantize
 from sdk.backends.transforms.constants import get_constant
 
+_INT4 = (-7, 7)  # TOSA's int4 has no -8
 _ACCUMULATORS = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}
 
 
@@ -105,6 +106,15 @@ class IntegerCall(Call):
         limit = 2**31 if dtype == DType.INT32 else 2**47
         integers = np.clip(np.rint(values / self.bias_scales()), -limit, limit - 1)
         return self.b.constant(integers.astype(np.int32 if dtype == DType.INT32 else np.int64), dtype)
+
+    def weight(self, value: Value) -> Value:
+        """Stores a weight that was quantised to four bits as int4, if the specification has the extension int4, which
+        is for activations of int8."""
+        found, extension = self.parameters("weight"), self.b.specification.support_extension("int4")
+        fits = _INT4[0] <= found.low and found.high <= _INT4[1]
+        if not (fits and extension and value.constant is not None and self.activation("input").dtype == DType.INT8):
+            return value
+        return self.b.constant(value.constant, DType.INT4)
 
     def finished(self, sums: Value, first: int) -> Value:
         """Rescales sums to integers of the result. Compilers for NPUs do this within the convolution if nothing is in

@@ -98,6 +98,10 @@ class Call:
         """The bias of a convolution; a bias with one element applies to all channels."""
         return self.b.number(0, self.dtype, 1) if self["bias"] is None else self.value("bias")
 
+    def weight(self, value: Value) -> Value:
+        """The weight of a convolution in the type that the file stores."""
+        return value
+
     def finished(self, sums: Value, first: int) -> Value:
         """Converts the sums of a convolution for the channels from `first` on to elements of the result."""
         return sums

@@ -171,20 +171,20 @@ def convolution_sums(
     """The sums of a convolution. Long sums are added up from parts of the input channels."""
     zeros = [
         call.b.number(call.zero_point(operand), each.dtype, 1)
-        for operand, each in (("input", value), ("weight", weight))
+        for operand, each in (("input", value), ("weight", call.weight(weight)))
     ]
     result, accumulator = call.sums
     attributes = {**attributes, "local_bound": False, "acc_type": accumulator}
     if name == "DEPTHWISE_CONV2D":
         _check_taps(math.prod(weight.shape[:2]), MOST_READ)
-        return call.b.emit(Op[name], [value, weight, bias, *zeros], shape, result, **attributes)
+        return call.b.emit(Op[name], [value, call.weight(weight), bias, *zeros], shape, result, **attributes)
     taps = math.prod(weight.shape[1:-1])
     _check_taps(taps, _MOST_STEPS)
     nothing = call.b.number(0, bias.dtype, 1)
     sums = []
     for part in spans(weight.shape[-1], 4 * (_MOST_STEPS // taps)):
         value_part, weight_part = (call.b.cut(each, each.rank - 1, *part) for each in (value, weight))
-        operands = [value_part, weight_part, nothing if part[0] else bias, *zeros]
+        operands = [value_part, call.weight(weight_part), nothing if part[0] else bias, *zeros]
         sums.append(call.b.emit(Op[name], operands, shape, result, **attributes))
     return call.b.added(sums)
 

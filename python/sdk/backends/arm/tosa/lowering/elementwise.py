@@ -229,11 +229,26 @@ def _shift(name: str) -> Callable[[Call], Value]:
     def lower(call: Call) -> Value:
         value, count = call.operands(call["self"], call["other"])
         limit = 8 * numpy_type(value.dtype).itemsize
-        if count.constant is None or count.constant.min() < 0 or count.constant.max() >= limit:
-            raise UnsupportedError(f"its shift is not a constant from 0 to {limit - 1}")
-        return call.b.binary(name, value, count)
+        if count.constant is not None and count.constant.min() >= 0 and count.constant.max() < limit:
+            return call.b.binary(name, value, count)
+        return _shifted_by_any(call, name)
 
     return lower
+
+
+def _shifted_by_any(call: Call, name: str) -> Value:
+    """A shift by negative numbers, or by more than TOSA's 31 bits, shifts all bits out, as in PyTorch."""
+    b, dtype = call.b, call.dtype
+    value, count = call.operands(call["self"], call["other"], dtype=DType.INT32)
+    count = b.sub(b.maximum(count, 0), b.shift_left(b.shift_right(count, 31), 5))  # 32 for a negative number
+    most = b.minimum(count, 31)
+    if name == "ARITHMETIC_RIGHT_SHIFT":
+        return b.cast(b.shift_right(value, most), dtype)
+    value = b.shift_left(b.shift_left(value, most), b.sub(b.minimum(count, 32), most))
+    beyond = 32 - 8 * numpy_type(dtype).itemsize
+    if beyond:  # the low bits with their sign, which the smaller type holds
+        value = b.shift_right(b.shift_left(value, beyond), beyond)
+    return b.cast(value, dtype)
 
 
 lowers("aten.bitwise_left_shift.Tensor")(_shift("LOGICAL_LEFT_SHIFT"))

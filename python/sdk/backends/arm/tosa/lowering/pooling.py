@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,11 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.lowering.registry import lowers
+from sdk.backends.arm.tosa.lowering.shapes import strided
 from sdk.backends.arm.tosa.lowering.windows import MOST, Window, channels_last, fitted, windows
 from sdk.backends.arm.tosa.parts import MOST_READ
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
-from sdk.backends.arm.tosa.types import FLOATS
+from sdk.backends.arm.tosa.types import FLOATS, limits_of
 
 _NO_PADS = [(0, 0)] * 2
 _MOST_MEANS = 256  # results of an adaptive pool with windows of different sizes
@@ -165,9 +167,30 @@ def max_pool2d(call: Call) -> list[Placed] | Placed:
     several = isinstance(call.node.meta["val"], (tuple, list))
     shape = tuple((call.node.meta["val"][0] if several else call.node.meta["val"]).shape)
     found = windows(call["kernel_size"], call["stride"], call["padding"], call["dilation"], 2)
-    if any(window.dilation != 1 for window in found):
-        raise UnsupportedError("its dilation is not 1, and TOSA's MAX_POOL2D has none")
     value, pads = fitted(call.b, value, found, shape[-2:])
-    pooled = _pooled(call.b, "MAX_POOL2D", [value], found, pads, nan_mode=NanMode.PROPAGATE)
+    if any(window.dilation != 1 for window in found):
+        pooled = call.b.pad(value, [(0, 0), *pads, (0, 0)], limits_of(value.dtype)[0])
+        for axis, window in enumerate(found, start=1):
+            pooled = _dilated_maximum(call.b, pooled, axis, window)
+    else:
+        pooled = _pooled(call.b, "MAX_POOL2D", [value], found, pads, nan_mode=NanMode.PROPAGATE)
     result = _result(call, pooled, order, shape)
     return [result] if several else result
+
+
+def _dilated_maximum(b: Builder, value: Value, axis: int, window: Window) -> Value:
+    """The maxima over the windows along one axis, which end where the axis ends. TOSA's pool has no dilation: the axis
+    is split into [rows, dilation], where the elements of a window are adjacent rows. Such a pool has a result for each
+    first element; every `stride`-th is taken."""
+    shape, step = value.shape, window.dilation
+    results = (shape[axis] - (window.kernel - 1) * step - 1) // window.stride + 1
+    rows = -(-shape[axis] // step)
+    missing = rows * step - shape[axis]
+    value = b.pad(value, [(0, missing if each == axis else 0) for each in range(value.rank)], limits_of(value.dtype)[0])
+    # The axes before become batches. The second part of the axis and the axes after it become the width.
+    batches, width = math.prod(shape[:axis]), step * math.prod(shape[axis + 1 : -1])
+    value = b.reshape(value, (batches, rows, width, shape[-1]))
+    found = [Window(window.kernel, 1 if step > 1 else window.stride, 0), Window(1, 1, 0)]
+    value = _pooled(b, "MAX_POOL2D", [value], found, _NO_PADS, nan_mode=NanMode.PROPAGATE)
+    value = b.reshape(value, (*shape[:axis], value.shape[1] * step, *shape[axis + 1 :]))
+    return strided(b, value, axis, 0, results, window.stride) if step > 1 else value

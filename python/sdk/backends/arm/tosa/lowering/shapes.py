@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed, without_axes
@@ -75,20 +76,20 @@ def slice_(call: Call) -> Placed:
     size = call.shape_of("self")[call["dim"]]
     start, _, step = slice(call["start"], call["end"], call["step"]).indices(size)
     count = call.shape[call["dim"]]
-    return Placed(_strided(call, source.value, source.axis(call["dim"]), start, count, step), source.order)
+    return Placed(strided(call.b, source.value, source.axis(call["dim"]), start, count, step), source.order)
 
 
-def _strided(call: Call, value: Value, axis: int, start: int, count: int, step: int) -> Value:
+def strided(b: Builder, value: Value, axis: int, start: int, count: int, step: int) -> Value:
     """Takes every `step`-th element of an axis. TOSA's SLICE has no step, so the axis is split into [count, step] and
     the first column is taken."""
     if step == 1 or count == 1:
-        return call.b.cut(value, axis, start, count)
+        return b.cut(value, axis, start, count)
     available = value.shape[axis] - start
     missing = max(count * step - available, 0)
-    value = call.b.cut(value, axis, start, min(available, count * step))
-    value = call.b.pad(value, [(0, missing if each == axis else 0) for each in range(value.rank)])
-    split = call.b.reshape(value, (*value.shape[:axis], count, step, *value.shape[axis + 1 :]))
-    return call.b.reshape(call.b.cut(split, axis + 1, 0, 1), (*value.shape[:axis], count, *value.shape[axis + 1 :]))
+    value = b.cut(value, axis, start, min(available, count * step))
+    value = b.pad(value, [(0, missing if each == axis else 0) for each in range(value.rank)])
+    split = b.reshape(value, (*value.shape[:axis], count, step, *value.shape[axis + 1 :]))
+    return b.reshape(b.cut(split, axis + 1, 0, 1), (*value.shape[:axis], count, *value.shape[axis + 1 :]))
 
 
 @lowers("aten.select_copy.int", indices=True)
