@@ -113,8 +113,8 @@ def test_numbers_and_tensors_of_a_branch_do_not_take_each_others_place(
         torch.testing.assert_close(run(manager, x), expected, **EXACT)
 
 
-def test_branches_with_weights_and_numbers_run_without_gradients() -> None:
-    """With gradients, torch.cond traces its branches, which PyTorch does not do with a tensor that is no input."""
+def test_branches_with_weights_and_numbers_have_gradients() -> None:
+    """torch.cond traces branches for gradients, and PyTorch traces no tensor that is not an input of the branch."""
     linear = nn.Linear(3, 3)
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -123,9 +123,13 @@ def test_branches_with_weights_and_numbers_run_without_gradients() -> None:
     model = Function(function)
     model.linear = linear
     module = to_edge(export(model, (X,))).exported_program().module()
-    with torch.no_grad():
-        for x in INPUTS:
-            torch.testing.assert_close(module(x), function(x))
+    for x in INPUTS:
+        found, expected = (x.clone().requires_grad_() for _ in range(2))
+        results = module(found), function(expected)
+        torch.testing.assert_close(*results)
+        for result in results:
+            result.sum().backward()
+        torch.testing.assert_close(found.grad, expected.grad)
 
 
 def handles(program: ExportedProgram) -> list[tuple[str, Any]]:

@@ -166,11 +166,11 @@ def test_a_weight_of_two_branches_stays_the_programs():
 
 
 def test_which_placeholders_are_constants():
-    """DEL-15: parameters are constants in branches too, under their names; values that a loop carries are not."""
+    """DEL-15: parameters and numbers are constants in branches too; values that a loop carries are not."""
     edge = to_edge(export(While().eval(), (X,))).exported_program()
     body = next(m for name, m, _ in get_control_flow_submodules(edge.graph_module) if "body" in name)
     found = {node: spec.target for node, spec in constant_placeholders(edge).items() if node.graph is body.graph}
-    assert sorted(found.values()) == ["linear.bias", "linear.weight"]
+    assert sorted(found.values()) == ["lifted_from_branch_0", "linear.bias", "linear.weight"]
 
 
 class Counts(BackendDetails):

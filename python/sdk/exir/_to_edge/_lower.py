@@ -32,6 +32,7 @@ from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._retrace import retraced
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.branch_constants import lift_branch_constants, reads_attributes
 from sdk.exir.graph.fake import fake_mode_of
 from sdk.exir.operator.aten_rules import TRAINING_ARGUMENT, WHOLE_PADS, decomposition_table
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
@@ -104,6 +105,8 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
         constants=_dense(program.constants),
         verifiers=[verifier],
     )
+    if reads_attributes(edge.graph_module):
+        lift_branch_constants(edge)
     restore_delegate_tags(edge)
     return edge
 
