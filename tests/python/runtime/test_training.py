@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
+import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram, export
 from torch.export.experimental import _export_forward_backward
+from torch.export.graph_signature import OutputKind
 
 from declared import default
 from sdk.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from sdk.exir.error import ExportError
+from sdk.exir.serde.serialize import save
 from sdk.extension.training import (
     TrainingModule,
     _load_for_executorch_for_training,
@@ -127,6 +131,20 @@ def test_programs_of_this_compiler_take_the_steps_of_eager(external: str, option
         eager.step()
     for name, value in module.named_parameters().items():
         _near(value, trained[name].detach())
+
+
+def test_returned_parameters_are_marked_as_in_executorch() -> None:
+    """Their outputs, after the others, have the kind TOKEN. The program can be saved."""
+    model = Classifier()
+    made = to_edge(_joint(model)).to_executorch().exported_program()
+    trained = [name for name, value in model.named_parameters() if value.requires_grad]
+    parameters = made.graph_signature.inputs_to_buffers
+    returned = [s for s in made.graph_signature.output_specs if s.kind == OutputKind.TOKEN]
+    assert [parameters[each.arg.name] for each in returned] == trained
+    assert [node.name for node in made.graph.output_node().args[0][-len(trained) :]] == [s.arg.name for s in returned]
+    file = io.BytesIO()
+    save(made, file)
+    assert zipfile.is_zipfile(file)
 
 
 def test_each_method_trains_the_parameters_that_it_has() -> None:

@@ -48,7 +48,8 @@ def weights_to_outputs_pass(exported_program: ExportedProgram) -> ExportedProgra
     arguments = {name: TensorArgument(name=nodes[name].name) for name in names}
     # The parameter is its own new value: nothing is written, but the planner keeps the memory between calls.
     state = [OutputSpec(OutputKind.BUFFER_MUTATION, arguments[name], name) for name in names]
-    returned = [OutputSpec(OutputKind.USER_OUTPUT, arguments[name], None) for name in names]
+    # Signatures have no kind for a parameter that is returned. ExecuTorch uses TOKEN, which edge dialect does not need.
+    returned = [OutputSpec(OutputKind.TOKEN, arguments[name], None) for name in names]
     weights = tuple(nodes[name] for name in names)
     output = program.graph.output_node()
     output.args = ((*weights, *output.args[0], *weights),)

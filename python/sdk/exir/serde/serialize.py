@@ -17,6 +17,7 @@ from torch._export.serde import schema
 from torch._export.serde import serialize as torch_serde
 from torch._export.serde.serialize import SerializedArtifact
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind, TensorArgument
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._files import write_atomically
@@ -79,6 +80,9 @@ def _to_dict(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     module = _graph.portable(program.graph_module, _lowered_to_text)
     copied = assemble(program, module, copy_signature(program.graph_signature))
+    for spec in copied.graph_signature.output_specs:
+        if spec.kind == OutputKind.TOKEN and isinstance(spec.arg, TensorArgument):
+            spec.kind = OutputKind.USER_OUTPUT  # a parameter of weights_to_outputs_pass: files have no such kind
     if reads_attributes(module):
         lift_branch_constants(copied)
     serializer = torch_serde.GraphModuleSerializer(copied.graph_signature, program.module_call_graph)
