@@ -33,6 +33,10 @@ def _bert() -> Any:
     return transformers.BertForMaskedLM(transformers.BertConfig(**_BERT, max_position_embeddings=24))
 
 
+def _roberta() -> Any:
+    return transformers.RobertaForMaskedLM(transformers.RobertaConfig(**_BERT, max_position_embeddings=26))
+
+
 def _vit() -> Any:
     sizes = {key: value for key, value in _BERT.items() if key != "vocab_size"}
     return transformers.ViTForImageClassification(
@@ -83,6 +87,7 @@ def _check_whisper(model: Any, program: Program) -> None:
 
 MODELS: dict[str, tuple[str, Callable[[], Any], Callable[[Any, Program], None]]] = {
     "bert": ("fill-mask", _bert, _check_bert),
+    "roberta": ("fill-mask", _roberta, _check_bert),
     "vit": ("image-classification", _vit, _check_vit),
     "whisper": ("automatic-speech-recognition", _whisper, _check_whisper),
 }

@@ -145,7 +145,7 @@ def test_architectures_in_all_ways(packages: Path, tmp_path: Path, architecture:
 
 
 @pytest.mark.parametrize("recipe", ["portable", "xnnpack"])
-@pytest.mark.parametrize("name", ["bert", "vit", "whisper"])
+@pytest.mark.parametrize("name", ["bert", "roberta", "vit", "whisper"])
 def test_other_tasks(packages: Path, tmp_path: Path, name: str, recipe: str) -> None:
     """LO-05, LO-08: `fill-mask`, `image-classification` and `automatic-speech-recognition` give eager's logits."""
     run(packages, Path(__file__).with_name("optimum_tasks.py"), tmp_path, name, recipe)

@@ -15,6 +15,7 @@ from sdk.exir._messages import add_context, explain_failed_pass
 from sdk.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.methods import warn_of_unbounded_inputs
 from sdk.exir.graph.programs import assemble, copy_program
 from sdk.exir.graph.shared_state import refuse_shared_state_in_delegates
 from sdk.exir.pass_manager import transform
@@ -40,6 +41,7 @@ from sdk.exir.passes.replace_edge_with_backend_pass import EdgeToBackendOpsPass
 from sdk.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
 from sdk.exir.passes.restore_custom_mutations import restore_custom_mutations
 from sdk.exir.passes.spec_prop_pass import SpecPropPass
+from sdk.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
 from sdk.exir.passes.weights_to_outputs_pass import weights_to_outputs_pass
 
 
@@ -83,6 +85,8 @@ def lower_to_executorch(
     spec_pass = SpecPropPass()
     _run_pass(spec_pass, program)
     spec_pass.update_placeholder_tensor_specs(program, gm)
+    if isinstance(_for_method(config.sym_shape_eval_pass, method), ConstraintBasedSymShapeEvalPass):
+        notes += [f"{method}: {text}" for text in warn_of_unbounded_inputs(method, program)]
     for step in _after_specs(config, method, program.graph_signature.user_inputs):
         _run_pass(step, program)
     gm = program.graph_module  # A pass of the configuration may have made a new graph module.

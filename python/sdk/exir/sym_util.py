@@ -30,8 +30,15 @@ class UnboundedSizeError(ExportError):
         )
 
 
+_LARGEST = 2**31 - 1
+
+
 def upper_bound(size: int | torch.SymInt) -> int | None:
-    """The largest value `size` can take; None if it is unbounded."""
+    """The largest value `size` can take; None if it is unbounded.
+
+    A dimension of an input without a bound is bounded by its size in the example inputs, as in ExecuTorch: memory is
+    planned for this size, and the runtime refuses larger inputs. `to_executorch` warns about it.
+    """
     if isinstance(size, int):
         return size
     node = size.node
@@ -40,10 +47,29 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
         return int(expr)
     # PyTorch's ranges of sizes begin at 2 even where 0 and 1 are allowed, so that tracing does not specialise on them.
     for least in (0, 1):
-        bound = bound_sympy(expr, _ranges(node, expr, least)).upper
-        if isinstance(bound, (int, sympy.Integer)) and bound < 2**31 - 1:
+        ranges = _ranges(node, expr, least)
+        for symbol, assumed in assumed_bounds(size).items():
+            ranges[symbol] = ValueRanges(min(ranges[symbol].lower, assumed), assumed)
+        bound = bound_sympy(expr, ranges).upper
+        if _is_finite(bound):
             return int(bound)
     return None
+
+
+def assumed_bounds(size: int | torch.SymInt) -> dict[sympy.Symbol, int]:
+    """The symbols of `size` that are sizes of inputs without an upper bound, with their values in the example."""
+    if isinstance(size, int):
+        return {}
+    env, expr = size.node.shape_env, size.node.shape_env.replace(size.node.expr)
+    return {
+        symbol: int(env.backed_var_to_val[symbol])
+        for symbol in expr.free_symbols
+        if symbol in env.backed_var_to_val and not _is_finite(env.var_to_range[symbol].upper)
+    }
+
+
+def _is_finite(bound: object) -> bool:
+    return isinstance(bound, (int, sympy.Integer)) and bound < _LARGEST
 
 
 def lower_bound(size: int | torch.SymInt) -> int | None:
@@ -124,7 +150,8 @@ def is_largest_at_bounds(size: int | torch.SymInt) -> bool:
     if isinstance(size, int):
         return True
     expr, ranges = size.node.shape_env.replace(size.node.expr), size.node.shape_env.var_to_range
-    value = expr.xreplace({symbol: ranges[symbol].upper for symbol in expr.free_symbols if symbol in ranges})
+    uppers = {symbol: ranges[symbol].upper for symbol in expr.free_symbols if symbol in ranges}
+    value = expr.xreplace({**uppers, **assumed_bounds(size)})
     return bool(value == upper_bound(size))
 
 

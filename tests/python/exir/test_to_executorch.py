@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import edge_cases
 import pytest
@@ -14,6 +15,7 @@ from sdk.exir import ExecutorchBackendConfig, memory, to_edge
 from sdk.exir._to_executorch import lower_to_executorch
 from sdk.exir.error import ExportError
 from sdk.exir.schema import TensorShapeDynamism
+from sdk.runtime import Runtime
 
 
 def _lower(module, args, dynamic_shapes=None, **config):
@@ -139,9 +141,36 @@ def test_dynamic_sizes_have_their_upper_bound():
     assert nodes["mul"].target.name() == "executorch_prim::mul.Scalar"
 
 
-def test_unbounded_size_says_how_to_bound_it():
-    with pytest.raises(ExportError, match=r"(?s)node input of shape.*no upper bound.*Dim\(\"batch\", min=1, max=64\)"):
-        _lower(torch.nn.ReLU(), (torch.randn(2, 8),), ({0: Dim("batch")},))
+def test_a_size_without_a_bound_is_that_of_the_example():
+    """As in ExecuTorch, so that exporters which give no bound work; a warning and the receipt say so."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x, y):
+            return torch.cat([x, x]).relu() + torch.cat([y, y])
+
+    shapes = {"x": {0: (rows := Dim("rows"))}, "y": {0: rows}}
+    inputs = (torch.randn(3, 8), torch.randn(3, 8))
+    edge = to_edge(export(Module(), inputs, dynamic_shapes=shapes))
+    text = r"dimension 0 of 'x' and dimension 0 of 'y' have no upper bound: memory is planned for the size .*\(3\)"
+    with pytest.warns(UserWarning, match=rf"method 'forward': {text}"):
+        made = edge.to_executorch()
+    assert re.search(text, " ".join(made.get_receipt().notes))
+    assert _nodes(made.exported_program())["aten_relu_default"].kwargs["out"].args == (((6, 8), torch.float32),)
+    method = Runtime.get().load_program(made.buffer).load_method("forward")
+    for count in (3, 1, 2):
+        x, y = torch.randn(count, 8), torch.randn(count, 8)
+        torch.testing.assert_close(method.execute((x, y))[0], Module()(x, y))
+    with pytest.raises(RuntimeError, match=r"must have sizes \(0..3, 8\), found \(4, 8\)"):
+        method.execute((torch.randn(4, 8), torch.randn(4, 8)))
+
+
+def test_an_unbounded_size_that_depends_on_data_says_how_to_bound_it():
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return torch.ones(x.item())
+
+    with pytest.raises(ExportError, match=r"no upper bound.*torch._check\(n <= 64\)"):
+        _lower(Module(), (torch.tensor(3),))
 
 
 def test_missing_out_variants_are_all_named():

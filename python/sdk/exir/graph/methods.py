@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context
+from sdk.exir.sym_util import assumed_bounds
 
 Programs: TypeAlias = ExportedProgram | dict[str, ExportedProgram]
 
@@ -53,6 +54,26 @@ def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
                 f"tensor for each, for example a clone().",
                 stacklevel=4,
             )
+
+
+def warn_of_unbounded_inputs(method: str, program: ExportedProgram) -> list[str]:
+    """Warns about dimensions of inputs that have no upper bound, for which memory is planned as in the example inputs.
+    Returns the texts."""
+    found: dict[Any, tuple[int, list[str]]] = {}
+    for node in program.graph.find_nodes(op="placeholder"):
+        value = node.meta.get("val")
+        for dim, size in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
+            for symbol, assumed in assumed_bounds(size).items():
+                found.setdefault(symbol, (assumed, []))[1].append(f"dimension {dim} of {node.name!r}")
+    texts = [
+        f"{' and '.join(places)} {'has' if len(places) == 1 else 'have'} no upper bound: memory is planned for the "
+        f"size in the example inputs ({assumed}), and the runtime refuses larger inputs. Export with a bound, such as "
+        f'torch.export.Dim("batch", max=64), or with an example of the largest size'
+        for assumed, places in found.values()
+    ]
+    for text in texts:
+        warnings.warn(f"method {method!r}: {text}", stacklevel=4)
+    return texts
 
 
 def find_method(programs: dict[str, ExportedProgram], name: str) -> ExportedProgram:
