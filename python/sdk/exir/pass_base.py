@@ -9,6 +9,7 @@ signature as well as the graph.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from torch._export.pass_base import (
     _ExportPassBaseDeprecatedDoNotUse as _ExportPassBase,
 )
 from torch._export.pass_infra.node_metadata import NodeMetadata
-from torch._export.pass_infra.proxy_value import ProxyValue
+from torch._export.pass_infra.proxy_value import ProxyValue as _ProxyValue
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
@@ -51,6 +52,31 @@ PassType = Union["ExportedProgramPassBase", Callable[[GraphModule], PassResult |
 
 class ExportPassBaseError(RuntimeError):
     """A pass found a graph that breaks the rules of the dialect."""
+
+
+class ProxyValue(_ProxyValue[Any]):
+    """A value while a pass runs, with the node that computes it. A symbolic number has no value yet: code that took it
+    for a number would fix it at the number of the example."""
+
+    def __bool__(self) -> bool:
+        return bool(self._known("used in boolean context"))
+
+    def __int__(self) -> int:
+        return int(self._known("converted to int"))
+
+    def __index__(self) -> int:
+        return operator.index(self._known("used in index context"))
+
+    def __float__(self) -> float:
+        return float(self._known("converted to float"))
+
+    def _known(self, use: str) -> Any:
+        if isinstance(self.data, SYM_TYPES):
+            raise ExportPassBaseError(
+                f"the symbolic number {self.data} cannot be {use}, because it is known only when the program runs. "
+                "Pass it on to an operator"
+            )
+        return self.data
 
 
 class ExportPass(_ExportPassBase):
@@ -142,7 +168,7 @@ class ExportPass(_ExportPassBase):
 
     def _fx(self, kind: str, target: Any, args: tuple, kwargs: dict[str, Argument], meta: NodeMetadata) -> ProxyValue:
         try:
-            return super()._fx(kind, target, args, kwargs, meta)
+            return _with_checks(super()._fx(kind, target, args, kwargs, meta))
         except Exception as error:
             values = torch.utils._pytree.tree_map_only(ProxyValue, lambda proxy: proxy.data, (args, kwargs))
             call = ", ".join(
@@ -150,6 +176,14 @@ class ExportPass(_ExportPassBase):
             )
             add_context(error, f"The pass called {operator_name(target)}({call}).")
             raise
+
+    def placeholder(self, name: str, arg: Argument, meta: NodeMetadata) -> ProxyValue:
+        """An input; `arg` is its fake value."""
+        return _with_checks(super().placeholder(name, arg, meta))
+
+    def should_preserve_symbolic_input_metadata(self) -> bool:
+        """Whether inputs must keep their symbolic sizes. Override this in a pass that changes them on purpose."""
+        return True
 
     def call_attribute(self, value: torch.Tensor) -> Argument:
         """A constant of a control-flow branch."""
@@ -201,7 +235,36 @@ class ExportPass(_ExportPassBase):
         # Re-interpretation makes a fresh module: what was stored on the old one belongs to the new one as well.
         result.graph_module.meta.update(graph_module.meta)
         _restore_lowered_module_names(graph_module, result.graph_module)
+        if self.should_preserve_symbolic_input_metadata():
+            _check_symbolic_inputs(graph_module, result.graph_module)
         return result
+
+
+def _with_checks(value: _ProxyValue[Any]) -> ProxyValue:
+    return ProxyValue(value.data, value.proxy_or_node)
+
+
+def _check_symbolic_inputs(old: GraphModule, new: GraphModule) -> None:
+    """Raises ExportPassBaseError if a pass fixed a symbolic number or size of an input, or dropped the input."""
+    found = [_symbols_of(node) for node in new.graph.find_nodes(op="placeholder")]
+    for position, node in enumerate(old.graph.find_nodes(op="placeholder")):
+        wanted = _symbols_of(node)
+        if wanted and (position >= len(found) or found[position] != wanted):
+            now = found[position] if position < len(found) else "no input"
+            raise ExportPassBaseError(
+                f"Input at position {position} did not preserve symbolic metadata across the pass: expected the sizes "
+                f"{dict(wanted)}, found {dict(now) if isinstance(now, list) else now}. A pass that changes sizes of "
+                "inputs returns False from should_preserve_symbolic_input_metadata()"
+            )
+
+
+def _symbols_of(node: torch.fx.Node) -> list[tuple[int, Any]]:
+    """The symbolic numbers of an input, and the positions and symbols of its symbolic sizes."""
+    symbols = []
+    for leaf in torch.utils._pytree.tree_leaves(node.meta.get("val")):
+        numbers = leaf.shape if isinstance(leaf, torch.Tensor) else (leaf,)
+        symbols += [(i, each.node.expr) for i, each in enumerate(numbers) if isinstance(each, SYM_TYPES)]
+    return symbols
 
 
 def _is_python_function(target: Any) -> bool:

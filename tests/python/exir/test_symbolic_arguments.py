@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.export import Dim, export
 
 from sdk.exir import EdgeProgramManager, to_edge
 from sdk.exir.dialects._ops import ops as exir_ops
-from sdk.exir.pass_base import ExportPass, ExportPassBaseError
+from sdk.exir.pass_base import ExportPass, ExportPassBaseError, ProxyValue
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 edge = exir_ops.edge.aten
@@ -70,3 +71,51 @@ def test_a_size_of_nothing_in_the_graph() -> None:
     tracer = ExportPass.ExportTracer(ExportPass(), torch.fx.graph.CodeGen())
     with pytest.raises(ExportPassBaseError, match=r"symbolic size .* into the graph, but no earlier node computes it"):
         tracer.create_arg(foreign)
+
+
+@pytest.mark.parametrize(
+    ("convert", "message"),
+    [
+        (bool, "used in boolean context"),
+        (int, "converted to int"),
+        (operator.index, "used in index context"),
+        (lambda value: [0, 1, 2][value], "used in index context"),
+        (float, "converted to float"),
+    ],
+)
+def test_a_pass_does_not_take_a_symbolic_number_for_that_of_the_example(convert: Any, message: str) -> None:
+    """It would be the example's in each call of the program. Numbers that are known convert."""
+    seen: list[ProxyValue] = []
+
+    class Converts(ExportPass):
+        def call_operator(self, op, args, kwargs, meta):
+            if op is torch.ops.aten.sym_size.int:
+                seen.append(super().call_operator(op, args, kwargs, meta))
+                convert(seen[-1])
+                return seen[-1]
+            return super().call_operator(op, args, kwargs, meta)
+
+    with pytest.raises(ExportPassBaseError, match=rf"the symbolic number s\d+ cannot be {message}"):
+        changed(lambda sizes: [sizes[0] * sizes[1]]).transform([Converts()])
+    assert len(seen) == 1
+    assert convert(ProxyValue(1, seen[0].node)) == convert(1)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_pass_does_not_fix_the_sizes_of_an_input(allowed: bool) -> None:
+    class Fixes(ExportPass):
+        def placeholder(self, name, arg, meta):
+            made = super().placeholder(name, arg, meta)
+            made.node.meta["val"] = torch.empty(2, 3, device="meta")
+            return made
+
+        def should_preserve_symbolic_input_metadata(self):
+            return super().should_preserve_symbolic_input_metadata() and not allowed
+
+    graph_module = to_edge(export(Relu(), (X,), dynamic_shapes=({0: Dim("batch", max=9)},))).exported_program()
+    if allowed:
+        (x,) = Fixes()(graph_module.graph_module).graph_module.graph.find_nodes(op="placeholder")
+        assert x.meta["val"].shape == (2, 3)
+        return
+    with pytest.raises(ExportPassBaseError, match=r"Input at position 0 did not preserve symbolic metadata.*0: s\d+"):
+        Fixes()(graph_module.graph_module)
