@@ -25,6 +25,7 @@ from sdk.extension.llm.custom_ops._attention import (
     dequantized,
 )
 from sdk.extension.llm.custom_ops._define import custom_ops_lib, define
+from sdk.extension.llm.custom_ops._experts import ARGUMENTS, quantized_moe_ffn, quantized_moe_ffn_meta
 from sdk.extension.llm.custom_ops._gated_delta import (
     channelwise_gated_delta_rule,
     channelwise_gated_delta_rule_meta,
@@ -42,6 +43,8 @@ __all__ = [
     "fast_hadamard_transform",
     "gated_delta_rule",
     "gated_delta_rule_meta",
+    "quantized_moe_ffn",
+    "quantized_moe_ffn_meta",
     "sdpa_with_kv_cache",
     "update_cache",
     "update_cache_with_indices",
@@ -321,3 +324,4 @@ for _name in ("gated_delta_rule", "channelwise_gated_delta_rule"):
         gated_delta_rule_meta,
         out="Tensor(a!) out, Tensor(b!) final_state_out",
     )
+define("quantized_moe_ffn", ARGUMENTS, quantized_moe_ffn, quantized_moe_ffn_meta)
