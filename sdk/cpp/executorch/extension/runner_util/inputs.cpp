@@ -102,6 +102,9 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
                              i, nbytes);
     if (input_buffers.empty()) {
       const TensorPtr all_ones = ones(*sizes, info->scalar_type());
+      ET_CHECK_OR_RETURN_ERROR(all_ones != nullptr, NotSupported,
+                               "input %zu: there are no ones of dtype %s: pass a buffer for each tensor input", i,
+                               runtime::toString(info->scalar_type()));
       std::memcpy(buffers[i], all_ones->const_data_ptr(), nbytes);
     } else {
       ET_CHECK_OR_RETURN_ERROR(tensor_count < input_buffers.size(), InvalidArgument,

@@ -35,6 +35,24 @@ TEST_F(PrepareInputsTest, InputsAreOnesOrTheGivenBytes) {
   EXPECT_THAT(read(method->get_output(0)), ElementsAre(3, 4));
 }
 
+TEST_F(PrepareInputsTest, DtypesWithoutOnesNeedBuffers) {
+  for (const auto type : {executorch_flatbuffer::ScalarType::FLOAT8E5M2, executorch_flatbuffer::ScalarType::QINT8}) {
+    ProgramBuilder b;
+    TensorSpec spec = at(0);
+    spec.type = type;
+    const int32_t x = b.tensor(spec);
+    b.inputs = {x};
+    b.outputs = {x};
+    auto method = load(b);
+    ASSERT_TRUE(method.ok()) << log();
+    logged.clear();
+    EXPECT_EQ(prepare_input_tensors(*method).error(), Error::NotSupported);
+    EXPECT_THAT(log(), ::testing::HasSubstr("pass a buffer for each tensor input"));
+    char given[2] = {3, 4};
+    EXPECT_TRUE(prepare_input_tensors(*method, {}, {{given, sizeof(given)}}).ok()) << log();
+  }
+}
+
 TEST_F(PrepareInputsTest, BuffersThatDoNotFitAreRefused) {
   ProgramBuilder b;
   build(b);

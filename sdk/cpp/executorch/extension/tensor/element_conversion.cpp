@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/tensor/element_conversion.h>
 
+#include <algorithm>
+#include <cinttypes>
 #include <cstring>
 #include <limits>
 
@@ -54,6 +56,66 @@ To convert_element(From value) {
   }
 }
 
+/// Whether an element of the integer type T holds a number without its fraction. Beyond the range, a conversion is
+/// undefined. The unsigned types of interchange saturate instead.
+template <typename T>
+bool holds(double value) {
+  constexpr double kEnd = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+  return (std::is_unsigned_v<T> && sizeof(T) > 1) ||
+         (value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kEnd);
+}
+
+/// As in PyTorch, unsigned types also hold the negative numbers that wrap to one of theirs.
+template <typename T>
+bool holds(int64_t value) {
+  if constexpr (sizeof(T) == sizeof(int64_t)) {
+    return true;
+  } else {
+    const auto most = static_cast<int64_t>(std::numeric_limits<T>::max());
+    return value <= most &&
+           value >= (std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -most);
+  }
+}
+
+/// The element of dtype `type`, whose C++ type is T, for a number. Empty, after a log line, if it has none.
+template <typename T>
+std::optional<T> element_of(const aten::Scalar& value, aten::ScalarType type) {
+  constexpr bool is_limited = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+  if (value.isBoolean()) {
+    return convert_element<T>(value.to<bool>());
+  }
+  if (value.isIntegral(false)) {
+    const int64_t number = value.to<int64_t>();
+    if constexpr (is_limited) {
+      if (!holds<T>(number)) {
+        ET_LOG(Error, "a tensor of %s has no element %" PRId64, runtime::toString(type), number);
+        return std::nullopt;
+      }
+    }
+    return convert_element<T>(number);
+  }
+  const double number = value.to<double>();
+  if constexpr (is_limited) {
+    if (!holds<T>(number)) {
+      ET_LOG(Error, "a tensor of %s has no element %g", runtime::toString(type), number);
+      return std::nullopt;
+    }
+  }
+  return convert_element<T>(number);
+}
+
+/// Fills complex elements, pairs of a real and an imaginary part of type T, with a real number.
+template <typename T>
+bool fill_complex(void* data, size_t count, const aten::Scalar& value) {
+  const T real = element_of<T>(value, aten::ScalarType::Undefined).value_or(T(0));  // fractions hold every number
+  auto* target = static_cast<T*>(data);
+  for (size_t i = 0; i < count; ++i) {
+    target[2 * i] = real;
+    target[2 * i + 1] = T(0);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::ScalarType from, size_t count,
@@ -97,21 +159,25 @@ std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::Sca
 }
 
 bool fill_elements(void* data, aten::ScalarType type, size_t count, const aten::Scalar& value) {
-  return switch_real_type(type, "fill", [&](auto tag) {
+  if (type == aten::ScalarType::ComplexHalf) {
+    return fill_complex<aten::Half>(data, count, value);
+  }
+  if (type == aten::ScalarType::ComplexFloat) {
+    return fill_complex<float>(data, count, value);
+  }
+  if (type == aten::ScalarType::ComplexDouble) {
+    return fill_complex<double>(data, count, value);
+  }
+  bool filled = false;
+  const bool known = switch_real_type(type, "fill", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T element;
-    if (value.isBoolean()) {
-      element = convert_element<T>(value.to<bool>());
-    } else if (value.isIntegral(false)) {
-      element = convert_element<T>(value.to<int64_t>());
-    } else {
-      element = convert_element<T>(value.to<double>());
-    }
-    auto* target = static_cast<T*>(data);
-    for (size_t i = 0; i < count; ++i) {
-      target[i] = element;
+    const std::optional<T> element = element_of<T>(value, type);
+    filled = element.has_value();
+    if (filled) {
+      std::fill_n(static_cast<T*>(data), count, *element);
     }
   });
+  return known && filled;
 }
 
 }  // namespace internal

@@ -18,8 +18,9 @@ namespace internal {
 std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::ScalarType from, size_t count,
                                                      aten::ScalarType to);
 
-/// Writes `value` `count` times as elements of `type` to `data`. False, after a log line, for types without convertible
-/// elements.
+/// Writes `value` `count` times as elements of `type` to `data`, without its fraction for integers. False, after a log
+/// line, for types without convertible elements, and for a number beyond the range of an integer type. As in PyTorch,
+/// unsigned types take negative integers that wrap; those of more than 8 bits saturate fractional numbers.
 bool fill_elements(void* data, aten::ScalarType type, size_t count, const aten::Scalar& value);
 
 }  // namespace internal

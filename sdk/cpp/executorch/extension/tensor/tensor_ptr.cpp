@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <executorch/extension/tensor/tensor_storage.h>
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
@@ -68,17 +69,6 @@ bool is_permutation(const std::vector<DimOrderType>& dim_order, size_t rank) {
   return true;
 }
 
-std::vector<StridesType> dense_strides(const std::vector<SizesType>& sizes,
-                                       const std::vector<DimOrderType>& dim_order) {
-  std::vector<StridesType> strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = dim_order.size(); i-- > 0;) {
-    strides[dim_order[i]] = static_cast<StridesType>(step);
-    step *= std::max<SizesType>(sizes[dim_order[i]], 1);
-  }
-  return strides;
-}
-
 }  // namespace
 
 TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data, std::vector<DimOrderType> dim_order,
@@ -102,7 +92,10 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data, std::vector<
   if (!is_permutation(dim_order, rank)) {
     return nullptr;
   }
-  std::vector<StridesType> expected = dense_strides(sizes, dim_order);
+  std::vector<StridesType> expected(rank);
+  if (runtime::dim_order_to_stride(sizes.data(), dim_order.data(), rank, expected.data()) != runtime::Error::Ok) {
+    return nullptr;
+  }
   ET_CHECK_OR_RETURN_VALUE(strides.empty() || strides.size() == rank, nullptr, "expected %zu strides, found %zu", rank,
                            strides.size());
   for (size_t i = 0; i < strides.size(); ++i) {

@@ -33,8 +33,10 @@ TensorPtr random_strided(std::vector<SizesType> sizes, std::vector<StridesType> 
   const bool drawn = internal::switch_real_type(type, "random tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Drawn = typename std::remove_reference_t<Distribution>::result_type;
-    // Half and BFloat16 are made from float.
-    using Step = std::conditional_t<std::is_arithmetic_v<T>, Drawn, float>;
+    // Half and BFloat16 are made from float. Integers are made from the widest one, because a negative fraction does
+    // not convert to an unsigned type.
+    using Step = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int64_t,
+                                    std::conditional_t<std::is_arithmetic_v<T>, Drawn, float>>;
     auto* data = tensor->mutable_data_ptr<T>();
     for (ssize_t i = 0; i < tensor->numel(); ++i) {
       data[i] = static_cast<T>(static_cast<Step>(distribution(random_engine())));

@@ -314,5 +314,11 @@ TEST_F(TensorPtrTest, CopiesToDevicesAndBack) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(back->const_data_ptr<float>()[i], static_cast<float>(i + 1));
   }
+  for (const auto& target : {device, executorch::aten::Device(executorch::aten::DeviceType::CPU)}) {
+    const auto empty_copy = clone_tensor_ptr_to(zeros({0, 3}), target);
+    ASSERT_NE(empty_copy, nullptr) << "a tensor without elements has no data";
+    EXPECT_THAT(sizes(empty_copy), ElementsAre(0, 3));
+    EXPECT_EQ(empty_copy->device(), target);
+  }
 }
 #endif

@@ -74,7 +74,7 @@ TensorPtr make_tensor_with_storage(TensorShape&& shape, void* data, aten::Scalar
 }  // namespace internal
 
 TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target) {
-  if (tensor == nullptr || tensor->const_data_ptr() == nullptr) {
+  if (tensor == nullptr || (tensor->const_data_ptr() == nullptr && tensor->nbytes() > 0)) {
     ET_LOG(Error, "expected a tensor with data to copy, found %s", tensor == nullptr ? "a null pointer" : "no data");
     return nullptr;
   }
@@ -84,6 +84,10 @@ TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target) {
   }
   std::vector<aten::SizesType> sizes(tensor->sizes().begin(), tensor->sizes().end());
   std::vector<aten::DimOrderType> dim_order(tensor->dim_order().begin(), tensor->dim_order().end());
+  if (data->empty()) {  // allocators of devices have no memory of 0 bytes
+    return make_tensor_ptr(std::move(sizes), nullptr, std::move(dim_order), {}, tensor->scalar_type(),
+                           tensor->shape_dynamism(), {}, target);
+  }
   if (target.is_cpu()) {
     return make_tensor_ptr(std::move(sizes), std::move(*data), std::move(dim_order), {}, tensor->scalar_type(),
                            tensor->shape_dynamism());

@@ -46,7 +46,7 @@ TensorPtr make_tensor_with_storage(TensorShape&& shape, void* data, aten::Scalar
 }  // namespace internal
 
 TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target) {
-  if (tensor == nullptr || tensor->const_data_ptr() == nullptr) {
+  if (tensor == nullptr || (tensor->const_data_ptr() == nullptr && tensor->nbytes() > 0)) {
     ET_LOG(Error, "expected a tensor with data to copy, found %s", tensor == nullptr ? "a null pointer" : "no data");
     return nullptr;
   }
