@@ -19,6 +19,7 @@ from unittest import mock
 
 import torch
 
+from sdk.exir import to_edge_transform_and_lower
 from sdk.extension.llm.export import exporter
 from sdk.extension.llm.export.multimodal import MultimodalModel, load_multimodal
 
@@ -80,6 +81,31 @@ def write(name: str, model: Any, token: int, positions: int, **media: torch.Tens
     write_expected(FOLDER / "multimodal" / f"{name}.expected", tokens, logits)
 
 
+class NoFeatures(torch.nn.Module):
+    """A front end without a single window of features."""
+
+    def forward(self, samples: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(0, 2, 3) + samples.sum()
+
+
+class Uneven(torch.nn.Module):
+    """Embeddings whose length depends on the number of windows in a call."""
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return features.flatten(1).t() * 1.0
+
+
+def write_uneven() -> None:
+    """uneven.pte: methods that give no embeddings, or embeddings of several lengths."""
+    count = {0: torch.export.Dim("count", min=1, max=2)}
+    methods = {
+        "audio_preprocessor": torch.export.export(NoFeatures(), (torch.ones(4),), strict=True),
+        "audio_encoder": torch.export.export(Uneven(), (torch.ones(2, 2, 3),), dynamic_shapes=(count,), strict=True),
+    }
+    program = to_edge_transform_and_lower(methods).to_executorch()
+    (FOLDER / "multimodal" / "uneven.pte").write_bytes(program.buffer)
+
+
 def main() -> None:
     tiles = (2, 2)  # of a square picture
     for name in ("llava", "gemma3", "smolvlm", "qwen2_5_vl"):
@@ -88,6 +114,7 @@ def main() -> None:
     shrunk: dict[str, Any] = {"hidden_size": 24, "intermediate_size": 32, "num_hidden_layers": 1}
     shrunk |= {"num_attention_heads": 3, "num_key_value_heads": 1}
     (FOLDER / "multimodal").mkdir(exist_ok=True)
+    write_uneven()
     pixels = numbers(3, 28, 28).float() / 255
     pixels = (pixels - torch.tensor(MEAN)[:, None, None]) / torch.tensor(DEVIATION)[:, None, None]
     write("llava", llava(**shrunk), IMAGE, 4, pixel_values=pixels[None])

@@ -134,6 +134,13 @@ class ImageProcessor::Impl {
     return Error::Ok;
   }
 
+  Result<TensorPtr> make_output() const {
+    TensorPtr out = empty(output_shape());
+    ET_CHECK_OR_RETURN_ERROR(out != nullptr, InvalidArgument, "a target of %d x %d pixels has no tensor",
+                             config.target_width, config.target_height);
+    return out;
+  }
+
   /// Writes the scaled image and its padding. The caller has checked all arguments.
   template <typename Image>
   void write(const Image& image, int32_t width, int32_t height, Orientation orientation, const NormalizedRect& roi,
@@ -233,7 +240,7 @@ Error ImageProcessor::process_yuv_into(const uint8_t* y_plane, int32_t y_stride,
 Result<TensorPtr> ImageProcessor::process(const uint8_t* data, int32_t width, int32_t height, int32_t stride_bytes,
                                           ColorFormat input_format, Orientation orientation, NormalizedRect roi) const {
   ET_CHECK_OK_OR_RETURN_ERROR(check_image(impl_->config, width, height, orientation, roi));
-  TensorPtr out = empty(impl_->output_shape());
+  ET_ASSIGN_OR_RETURN(out, impl_->make_output());
   ET_CHECK_OK_OR_RETURN_ERROR(process_into(data, width, height, stride_bytes, input_format, *out, orientation, roi));
   return out;
 }
@@ -242,7 +249,7 @@ Result<TensorPtr> ImageProcessor::process_yuv(const uint8_t* y_plane, int32_t y_
                                               int32_t uv_stride, int32_t width, int32_t height, YUVFormat format,
                                               Orientation orientation, NormalizedRect roi, YUVRange range) const {
   ET_CHECK_OK_OR_RETURN_ERROR(check_image(impl_->config, width, height, orientation, roi));
-  TensorPtr out = empty(impl_->output_shape());
+  ET_ASSIGN_OR_RETURN(out, impl_->make_output());
   ET_CHECK_OK_OR_RETURN_ERROR(
       process_yuv_into(y_plane, y_stride, uv_plane, uv_stride, width, height, format, *out, orientation, roi, range));
   return out;

@@ -195,6 +195,8 @@ TEST_F(ImageProcessorTest, WhatIsNoImageIsRefused) {
     EXPECT_EQ(processor.process_yuv(wide.data(), 4, wide.data(), 4, width, height, YUVFormat::NV12).error(),
               Error::InvalidArgument);
   }
+  EXPECT_EQ(ImageProcessor(plain(INT32_MAX, INT32_MAX)).process(bytes.data(), 2, 2, 8, ColorFormat::RGBA).error(),
+            Error::InvalidArgument);
   EXPECT_NE(ImageProcessor(plain(0, 2)).process(bytes.data(), 2, 2, 8, ColorFormat::RGBA).error(), Error::Ok);
 }
 

@@ -37,12 +37,13 @@ class MediaData {
 
   /// A view of the data, which must outlive it. InvalidArgument if the number of elements differs.
   runtime::Result<TensorPtr> view(std::vector<executorch::aten::SizesType> sizes) const {
+    bool is_valid = true;
     int64_t count = 1;
     for (const auto size : sizes) {
-      count *= size;
+      is_valid = is_valid && size > 0 && !__builtin_mul_overflow(count, int64_t{size}, &count);
     }
     const auto found = static_cast<int64_t>(is_float() ? get_float_data().size() : get_uint8_data().size());
-    ET_CHECK_OR_RETURN_ERROR(count > 0 && count == found, InvalidArgument,
+    ET_CHECK_OR_RETURN_ERROR(is_valid && count == found, InvalidArgument,
                              "%lld values do not fill sizes of %d x %d x %d", static_cast<long long>(found),
                              static_cast<int>(sizes_[0]), static_cast<int>(sizes_[1]), static_cast<int>(sizes_[2]));
     if (is_float()) {

@@ -89,14 +89,20 @@ Result<TensorPtr> rows_of(const std::vector<EValue>& outputs, const std::string&
   return clone_tensor_ptr(*make_tensor_ptr(tensor, {1, rows, dim}));
 }
 
-/// Tensors [1, positions, dim] one after another.
-TensorPtr joined(const std::vector<TensorPtr>& parts) {
+/// Tensors [1, positions, dim] one after another. `method` made them.
+Result<TensorPtr> joined(const std::vector<TensorPtr>& parts, const std::string& method) {
+  ET_CHECK_OR_RETURN_ERROR(!parts.empty(), InvalidProgram, "method '%s' got no input, so there are no embeddings",
+                           method.c_str());
   if (parts.size() == 1) {
     return parts.front();
   }
   std::vector<uint8_t> bytes;
   SizesType rows = 0;
   for (const TensorPtr& part : parts) {
+    ET_CHECK_OR_RETURN_ERROR(
+        part->size(2) == parts.front()->size(2) && part->scalar_type() == parts.front()->scalar_type(), InvalidProgram,
+        "method '%s' gives embeddings of %d and then of %d numbers", method.c_str(),
+        static_cast<int>(parts.front()->size(2)), static_cast<int>(part->size(2)));
     const auto* const data = static_cast<const uint8_t*>(part->const_data_ptr());
     bytes.insert(bytes.end(), data, data + part->nbytes());
     rows += static_cast<SizesType>(part->size(1));
@@ -268,7 +274,7 @@ Result<TensorPtr> MultimodalPrefiller::encode_features(const TensorPtr& features
     ET_ASSIGN_OR_RETURN(rows, rows_of(outputs, method));
     parts.push_back(rows);
   }
-  return joined(parts);
+  return joined(parts, method);
 }
 
 Result<TensorPtr> MultimodalPrefiller::encode_raw_audio(const RawAudio& audio) {
@@ -292,7 +298,7 @@ Result<TensorPtr> MultimodalPrefiller::encode_raw_audio(const RawAudio& audio) {
     ET_ASSIGN_OR_RETURN(rows, encode_features(make_tensor_ptr(outputs.front().toTensor())));
     parts.push_back(rows);
   }
-  return joined(parts);
+  return joined(parts, kAudioEncoderMethod);
 }
 
 Result<TensorPtr> MultimodalPrefiller::embed_tokens(const MultimodalInput& input, int32_t bos, int32_t eos) {
@@ -318,7 +324,7 @@ Result<TensorPtr> MultimodalPrefiller::embed_tokens(const MultimodalInput& input
     ET_ASSIGN_OR_RETURN(rows, rows_of({embeddings}, kTokenEmbeddingMethod));
     parts.push_back(rows);
   }
-  return joined(parts);
+  return joined(parts, kTokenEmbeddingMethod);
 }
 
 Result<Tensor> MultimodalPrefiller::run(const Encoded& input, int64_t& start_pos) {

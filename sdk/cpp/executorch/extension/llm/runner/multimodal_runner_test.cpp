@@ -234,6 +234,9 @@ TEST_P(MultimodalRunnerTest, InputsThatCannotBeUsed) {
   const std::vector<MultimodalInput> wrong[] = {
       {make_text_input(std::string("x")), make_image_input(Image(std::vector<float>(3 * 30 * 28), 30, 28, 3))},
       {make_image_input(Image(numbers(100), 28, 28, 3))},
+      {make_image_input(Image(numbers(100), -10, -10, 1))},
+      {make_image_input(Image(numbers(0), INT32_MAX, INT32_MAX, INT32_MAX))},
+      {make_audio_input(Audio(std::vector<float>(100), -1, 10, -10))},
       {make_audio_input(Audio(numbers(16 * 200), 1, 16, 200))},
       {make_audio_input(Audio(std::vector<float>(16 * 201), 1, 16, 201))},
       {make_token_input(std::vector<uint64_t>{96})},
@@ -317,6 +320,28 @@ TEST(MultimodalRunnerCreationTest, OtherPrograms) {
             nullptr);
   EXPECT_EQ(create_multimodal_runner(program("llava"), nullptr), nullptr);
   EXPECT_EQ(create_multimodal_runner("/there/is/no/such.pte", std::make_unique<Letters>()), nullptr);
+}
+
+/// A program is not trusted: its methods may give no embeddings, or embeddings of several lengths.
+TEST(MultimodalPrefillerTest, EmbeddingsThatDoNotFitTogether) {
+  executorch::runtime::runtime_init();
+  Module module(program("uneven"));
+  IOManager io_manager(module);
+  MultimodalDecoderRunner decoder(&module, &io_manager);
+  Letters letters;
+  MultimodalPrefiller prefiller(&module, &decoder, &letters, &io_manager);
+  const auto features = [](int32_t count) {
+    return make_audio_input(Audio(std::vector<float>(static_cast<size_t>(count) * 6, 1.0F), count, 2, 3));
+  };
+  const auto even = prefiller.encode(features(2));
+  ASSERT_TRUE(even.ok());
+  EXPECT_EQ(even->embeddings->size(2), 2);
+  EXPECT_EQ(prefiller.encode(features(3)).error(), Error::InvalidProgram) << "calls for 2 windows, then for 1";
+  RawAudio samples;
+  samples.data.resize(16);
+  samples.batch_size = samples.n_channels = 1;
+  samples.n_samples = 4;
+  EXPECT_EQ(prefiller.encode(make_raw_audio_input(samples)).error(), Error::InvalidProgram) << "no features";
 }
 
 /// An application's own way to give images to a program.
