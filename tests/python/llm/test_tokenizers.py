@@ -216,6 +216,39 @@ def test_added_tokens() -> None:
     compare(reference, ["".join(choose.choices(parts, k=choose.randrange(1, 9))) for _ in range(2000)])
 
 
+def test_added_tokens_of_spaces() -> None:
+    """Tokens that begin with spaces which the token before them takes, too."""
+    reference = trained("BPE", pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=False))
+    reference.add_special_tokens(
+        [AddedToken("<r>", rstrip=True), AddedToken("\n", rstrip=True), AddedToken("\t", lstrip=True), "  x", "\u3000"]
+    )
+    choose = random.Random(0)
+    parts = ["<r>", "\n", "\t", " ", "  x", "\u3000", "a"]
+
+    def has_result(text: str) -> bool:
+        try:
+            reference.encode(text)
+        except BaseException as error:  # a panic of the reference, where pieces overlap
+            assert type(error).__name__ == "PanicException", error
+            return False
+        return True
+
+    some = ["".join(choose.choices(parts, k=choose.randrange(1, 9))) for _ in range(1000)]
+    whole = [text for text in some if has_result(text)]
+    assert len(whole) > 800
+    compare(reference, whole)
+
+
+def test_spaces_that_many_tokens_take_end_with_an_error() -> None:
+    """Each of the matches takes all spaces behind it."""
+    reference = trained("BPE", pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=False))
+    reference.add_special_tokens([AddedToken(" ", rstrip=True)])
+    tokenizer = loaded(reference)
+    assert len(tokenizer.encode(" " * 1000)) == 1000
+    with pytest.raises((RuntimeError, ValueError)):
+        tokenizer.encode(" " * 60_000)
+
+
 @pytest.mark.parametrize("ignore_merges", [False, True])
 @pytest.mark.parametrize("fuse_unk", [False, True])
 @pytest.mark.parametrize("byte_fallback", [False, True])

@@ -71,9 +71,6 @@ bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, s
     return next_character(text, start);
   };
   const auto character_at = [&](size_t at) { return next_character(text, at); };
-  if (begin < kept) {
-    return false;  // the previous token has consumed it with its spaces
-  }
   if (token.single_word &&
       ((begin > 0 && is_word(character_before(begin))) || (end < text.size() && is_word(character_at(end))))) {
     return false;
@@ -84,7 +81,9 @@ bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, s
   while (token.right_strip && end < text.size() && is_space(character_at(end))) {
     next_character(text, end);
   }
-  return true;
+  // The token before has taken these spaces. As in Hugging Face's tokenizers, a token that begins with spaces is found
+  // among them, but not one that would take what is before it, too: nothing is left for that.
+  return !token.left_strip || end > kept;
 }
 
 }  // namespace tokenizers::detail

@@ -53,16 +53,19 @@ class AddedTokens {
         continue;
       }
       size_t begin = at, end = at + length;
+      const size_t behind = end;
       at = searcher.candidate(text, end);
       if (!take(*found, text, kept, begin, end)) {
         continue;
       }
+      // Another match may follow inside the spaces that this one takes, and then takes the rest of them again.
+      TK_CHECK_OK_OR_RETURN_ERROR(work.steps(end - behind));
       if (kept < begin) {
         TK_CHECK_OK_OR_RETURN_ERROR(other(kept, begin));
       }
       TK_CHECK_OK_OR_RETURN_ERROR(work.take(kBytesPerId));
       token(found->id);
-      kept = end;
+      kept = end;  // as in Hugging Face's tokenizers, also if the previous token took spaces beyond this one
     }
     return kept < text.size() ? other(kept, text.size()) : Error::Ok;
   }
