@@ -15,6 +15,7 @@ from language_models import CONFIGS, SLIDING, random_model, with_weights_of
 
 from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args
 from sdk.extension.llm.export.checkpoint._config import MODEL_TYPES
+from sdk.extension.llm.model.transformer import construct_transformer
 
 TOKENS = torch.randint(0, 96, (1, 23), generator=torch.Generator().manual_seed(3))
 BASE = transformers.PreTrainedConfig().to_dict()
@@ -344,6 +345,14 @@ def test_older_forms_of_a_config_give_the_same_model(case: str):
         ("llama", {"rope_scaling": {"type": "longrope", "short_factor": [1.0], "long_factor": [1.0],
                                     "original_max_position_embeddings": 1}},
          "original_max_position_embeddings is 1, expected a whole number from 2"),
+        ("llama", {"rope_theta": 1.0, "rope_scaling": {"type": "yarn", "factor": 2.0}},
+         "config.json: rope_theta is 1.0, expected a number above 1, as yarn needs"),
+        ("llama", {"rope_scaling": {"type": "yarn", "factor": 2.0, "rope_theta": 0.5}},
+         "rope_scaling.rope_theta is 0.5, expected a number above 1"),
+        ("llama", {"rope_scaling": {"type": "yarn", "factor": 2.0, "beta_slow": 1e-308}},
+         "rope_scaling.beta_slow is 1e-308, expected at least 1e-06"),
+        ("phi3", {"rope_scaling": {"type": "default", "partial_rotary_factor": 1e308}},
+         r"rope_scaling.partial_rotary_factor is 1e\+308, expected a number above 0 and at most 1"),
         ("llama", {"model_type": []}, r"the model type \[\] is not supported; supported are"),
         ("llama", {"model_type": {}}, r"the model type \{\} is not supported; supported are"),
         ("llama", {"rope_scaling": [1]}, r"rope_scaling is \[1\], expected an object"),
@@ -372,3 +381,10 @@ def test_what_a_config_changes_without_our_knowledge_is_named(name: str, changes
 
 def test_the_table_has_the_models_of_the_tests():
     assert set(MODEL_TYPES) == {CONFIGS[name]().model_type for name in CONFIGS}
+
+
+def test_a_head_of_an_odd_number_of_elements_is_an_error():
+    """As in transformers, where the sizes of tensors do not fit."""
+    args = hugging_face_args({**CONFIGS["llama"]().to_dict(), "head_dim": 3})
+    with pytest.raises(ValueError, match="a head has 3 of them, an odd number"):
+        construct_transformer(args)

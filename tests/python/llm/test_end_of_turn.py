@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_gguf_tokenizers import ENTRIES, written
@@ -12,6 +13,7 @@ from test_gguf_tokenizers import ENTRIES, written
 from sdk.extension.llm import tokenizers as sdk_tokenizers
 from sdk.extension.llm.export.gguf import GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 from sdk.extension.llm.export.tokenizer.end_of_turn import end_of_turn
 
@@ -106,3 +108,45 @@ def test_the_template_names_an_end_that_the_file_does_not(tmp_path: Path) -> Non
     assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [2, 3, 4]
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": 3}))
     assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
+
+
+def in_folder(folder: Path) -> dict[str, Any]:
+    """The metadata of a folder with a tokenizer of four tokens and what the caller has written there."""
+    tokens = {"tokens": ["a", "b", "ab", "</s>"], "token_type": [1, 1, 1, 3], "eos_token_id": 3}
+    found = gguf_tokenizer(written(folder / "model.gguf", **{**ENTRIES, **tokens}))
+    (folder / "tokenizer.json").write_bytes(found.tokenizer_json)
+    return tokenizer_data(str(folder), None).metadata
+
+
+@pytest.mark.parametrize("name", ["generation_config.json", "config.json"])
+@pytest.mark.parametrize("value", ["3", -1, 3.0, True, [3, "</s>"], [None], [[3]], {"id": 3}])
+def test_an_end_that_is_no_token_is_an_error(value: Any, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(json.dumps({"eos_token_id": value}))
+    with pytest.raises(SettingsError, match=f"{name}: eos_token_id is .*, expected the number of a token, or a list"):
+        in_folder(tmp_path)
+
+
+def test_ends_beyond_the_vocabulary_are_an_error_if_no_other_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "generation_config.json"
+    path.write_text(json.dumps({"eos_token_id": [3, 4]}))  # models pad their vocabulary
+    assert in_folder(tmp_path)["get_eos_ids"] == [3, 4]
+    path.write_text(json.dumps({"eos_token_id": [4, 10**30]}))
+    with pytest.raises(SettingsError, match="but the tokenizer has 4 tokens, so that no token would end an answer"):
+        in_folder(tmp_path)
+
+
+def test_templates_by_name_and_what_is_no_template(tmp_path: Path) -> None:
+    template = "{% for m in messages %}{{ m.content }}</s>{% endfor %}"
+    config = tmp_path / "tokenizer_config.json"
+    for found in ({"default": template, "rag": ""}, [{"name": "default", "template": template}]):
+        config.write_text(json.dumps({"chat_template": found}))
+        assert in_folder(tmp_path)["get_eos_ids"] == [3]
+    for wrong in (5, {"default": 5}, [{"name": "default", "template": []}]):
+        config.write_text(json.dumps({"chat_template": wrong}))
+        with pytest.raises(
+            SettingsError, match=r"tokenizer_config\.json: chat_template is of type .*, expected a text"
+        ):
+            in_folder(tmp_path)
+    (tmp_path / "chat_template.jinja").write_bytes(b"a\xff")
+    with pytest.raises(SettingsError, match=r"chat_template\.jinja is not UTF-8: invalid start byte at byte 1"):
+        in_folder(tmp_path)

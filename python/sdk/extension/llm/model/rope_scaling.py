@@ -19,6 +19,8 @@ def base_frequencies(params: ModelArgs, theta: float | None = None) -> Tensor:
     """Radians for each position, float64 [half of the rotated elements of a head]. `theta`: the base frequency."""
     assert params.head_dim is not None
     rotated = int(params.head_dim * params.partial_rotary_factor)
+    if rotated + rotated % 2 > params.head_dim:
+        raise ValueError(f"RoPE rotates pairs of elements, but a head has {params.head_dim} of them, an odd number")
     return (theta or params.rope_freq_base) ** -(torch.arange(0, rotated, 2, dtype=torch.float64) / rotated)
 
 
@@ -105,6 +107,8 @@ def _yarn(params: ModelArgs, frequencies: Tensor) -> Tensor:
     """
     if params.original_max_position_embeddings is None:
         raise ValueError("rope_scaling_type='yarn' needs original_max_position_embeddings, the trained length")
+    if params.rope_freq_base <= 1:
+        raise ValueError(f"rope_scaling_type='yarn' needs a rope_theta above 1, found {params.rope_freq_base}")
     trained, count = params.original_max_position_embeddings, len(frequencies)
 
     def place(turns: float) -> float:

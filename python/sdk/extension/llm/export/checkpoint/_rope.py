@@ -13,6 +13,8 @@ _KINDS = ("default", "linear", "dynamic", "yarn", "llama3", "longrope")
 _OLD_NAMES = {"su": "longrope"}
 _PHI3_NAMES = {**_OLD_NAMES, "yarn": "longrope"}
 """Phi-3's earlier names of LongRoPE."""
+_LEAST_TURNS = 1e-6
+"""The fewest turns in the trained context that YaRN's bounds may name."""
 
 
 def rope_entries(fields: Fields) -> Fields:
@@ -38,13 +40,17 @@ def rope_fields(fields: Fields, rope: Fields, theta: float, phi3: bool = False) 
     if phi3:
         share = fields.positive("partial_rotary_factor", 1.0)
         found["partial_rotary_factor"] = rope.positive("partial_rotary_factor", share)
+        if found["partial_rotary_factor"] > 1:
+            raise (rope if rope.has("partial_rotary_factor") else fields).wrong(
+                "partial_rotary_factor", "a number above 0 and at most 1"
+            )
     kind = _kind(rope, _PHI3_NAMES if phi3 else _OLD_NAMES)
     if kind in ("linear", "dynamic"):
         found |= {"rope_scaling_type": kind, "rope_scaling_factor": rope.positive("factor")}
     if kind == "dynamic":
         found["max_position_embeddings"] = fields.whole("max_position_embeddings")
     elif kind == "yarn":
-        found |= _yarn(fields, rope)
+        found |= _yarn(fields, rope, found["rope_theta"])
     elif kind == "llama3":
         found |= _llama3(fields, rope)
     elif kind == "longrope":
@@ -69,8 +75,14 @@ def _trained(fields: Fields, rope: Fields) -> int:
     return whole
 
 
-def _yarn(fields: Fields, rope: Fields) -> dict[str, Any]:
+def _yarn(fields: Fields, rope: Fields, theta: float) -> dict[str, Any]:
     trained = _trained(fields, rope)
+    if theta <= 1:
+        raise (rope if rope.has("rope_theta") else fields).wrong("rope_theta", "a number above 1, as yarn needs")
+    for name in ("beta_fast", "beta_slow"):
+        turns = rope.positive(name, None, optional=True)
+        if turns is not None and turns < _LEAST_TURNS:
+            raise rope.wrong(name, f"at least {_LEAST_TURNS}")
     factor = rope.positive("factor", None, optional=True) or fields.whole("max_position_embeddings") / trained
     scale, whole = rope.positive("mscale", None, optional=True), rope.positive("mscale_all_dim", None, optional=True)
     attention = yarn_attention(factor)

@@ -69,23 +69,54 @@ def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
     config_json = json.dumps(config).encode() if config else b""
     tokenizer = CppHFTokenizer()
     tokenizer.load_from_buffer(content, config_json)
-    # As in transformers, config.json has the settings if the model has no settings of generation.
-    named = (_json(folder / name).get("eos_token_id") for name in ("generation_config.json", "config.json"))
-    ends = next((ids for ids in named if ids is not None), tokenizer.eos_id())
-    ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
+    ends = _ends(folder, tokenizer)
     template_file = folder / "chat_template.jinja"
-    has_file = template_file.exists()
-    template = read_file(template_file).decode() if has_file else _default_template(config.get("chat_template"))
+    if template_file.exists():
+        template: str | None = _text(template_file)
+    else:
+        template = _default_template(config.get("chat_template"), folder / "tokenizer_config.json")
     data = {TOKENIZER_KEY: compile_tokenizer(content, config_json)}
     return _with_template(data, content, template, tokenizer.bos_id(), ends)
 
 
-def _default_template(found: Any) -> str | None:
-    """A model with several templates lists them; the one for conversations is called `default`."""
+def _ends(folder: Path, tokenizer: CppHFTokenizer) -> list[int]:
+    """The tokens that end a text. As in transformers, config.json has the settings if the model has no settings of
+    generation."""
+    for path in (folder / "generation_config.json", folder / "config.json"):
+        found = _json(path).get("eos_token_id")
+        if found is None:
+            continue
+        ends = found if isinstance(found, list) else [found]
+        if not all(isinstance(end, int) and not isinstance(end, bool) and end >= 0 for end in ends):
+            raise SettingsError(f"{path}: eos_token_id is {found!r}, expected the number of a token, or a list of them")
+        if ends and min(ends) >= tokenizer.vocab_size():
+            raise SettingsError(
+                f"{path}: eos_token_id is {found!r}, but the tokenizer has {tokenizer.vocab_size()} tokens, so that no "
+                "token would end an answer. Do both files belong to one model?"
+            )
+        return ends
+    end = tokenizer.eos_id()
+    return [] if end is None else [end]
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _default_template(found: Any, path: Path) -> str | None:
+    """A model with several templates has them by name, or lists them; the one for conversations is called `default`."""
     if isinstance(found, list):
-        named = {entry.get("name"): entry.get("template") for entry in found if isinstance(entry, dict)}
-        found = named.get("default")
-    return found if isinstance(found, str) else None
+        found = {entry.get("name"): entry.get("template") for entry in found if isinstance(entry, dict)}
+    if isinstance(found, dict):
+        found = found.get("default")
+    if not (found is None or isinstance(found, str)):
+        raise SettingsError(
+            f"{path}: chat_template is of type {type(found).__name__}, expected a text, or texts by name"
+        )
+    return found
 
 
 def _with_template(
