@@ -121,7 +121,7 @@ def _prompt(runner: Any, tokens: list[int], options: argparse.Namespace) -> list
     if options.language is None and options.task is None:
         return tokens
     if len(tokens) < 2:
-        raise CommandError("--language, --task: the model knows one language")
+        raise CommandError("--language, --task: the model knows one language and one task; leave them out")
     found = list(tokens)
     for at, name, value in ((0, "--language", options.language), (1, "--task", options.task)):
         if value is not None:

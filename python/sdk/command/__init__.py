@@ -145,7 +145,8 @@ def _nearest(file: Path) -> str:
 def describe(error: BaseException) -> str:
     """An exception of a library or of the runtime as one line."""
     if getattr(error, "log", None):
-        return " ".join(str(error).split())
+        first, *more = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
+        return f"{first}: {'; '.join(more)}" if more else first
     said = first_lines(error, 1)
     # The text of a KeyError, and of some others, is a name or a number alone.
     return said if " " in said or said == type(error).__name__ else f"{type(error).__name__}: {said}"

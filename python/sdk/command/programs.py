@@ -128,7 +128,9 @@ def load(
             debug_buffer_size=debug_buffer_size,
         )
     except (library.ExecuTorchError, NotImplementedError, OSError) as error:
-        raise CommandError(f"`{name}` cannot be loaded: {describe(error)}") from error
+        # The runtime names a file in the same words.
+        said = describe(error).removeprefix(f"{name!r} cannot be loaded: ")
+        raise CommandError(f"`{name}` cannot be loaded: {said}") from error
 
 
 def load_method(program: Any, name: str, method: str | None) -> Any:

@@ -49,7 +49,8 @@ def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:
 
             if isinstance(error, MismatchError):
                 raise CommandError(f"`{path}`: {describe(error)}") from error
-        raise CommandError(f"`{path}` cannot be read as {NAMES[kind]}: {describe(error)}") from error
+        said = describe(error).removeprefix(f"{str(path)!r} cannot be read as {NAMES[kind]}: ")
+        raise CommandError(f"`{path}` cannot be read as {NAMES[kind]}: {said}") from error
 
 
 def _reader(kind: str) -> Callable[[Path], dict[str, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from sdk.command import OK, CommandError, Parser, describe, existing, finish, print_json
 from sdk.command.arguments import count
+from sdk.llm._media import methods_of
 from sdk.util.paths import file_path
 
 _EPILOG = """\
@@ -38,6 +39,8 @@ def _embed(options: argparse.Namespace) -> int:
     set_threads(options.threads)
     model = program_file(options.model)
     tokenizer = None if options.tokenizer is None else str(existing(options.tokenizer))
+    if "embed" not in methods_of(model):
+        raise CommandError(f"`{model}` does not turn texts into vectors: expected a program of `sdk llm embedder`")
     from sdk.extension.llm.runner import TextEmbedder
 
     vectors = []

@@ -10,6 +10,7 @@ from typing import Any
 
 from sdk.command import CommandError, closest
 from sdk.command.programs import bundled_value, load, read_bundle
+from sdk.util.words import counted
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ def read(path: Path, data: Sequence[Path], method: str | None, case: int | None)
             f"{closest(method, known)}"
         )
     if not bundle.cases:
-        raise CommandError(f"`{path}`: expected test cases, found none that was asked for")
+        counts = {suite.method_name: len(suite.test_cases) for suite in content.method_test_suites}
+        has = [f"{name} has {counted(counts[name], 'case')}" for name in known if method in (None, name)]
+        asked = "" if case is None else f", so that there is no case {case}: the first one is number 0"
+        raise CommandError(f"`{path}`: expected test cases, but {', '.join(has) or 'it has none'}{asked}")
     for one in bundle.cases:  # report damage before anything runs
         one.inputs()
         one.outputs()

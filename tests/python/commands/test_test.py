@@ -286,7 +286,7 @@ def test_several_outputs_in_several_cases(sdk: Call, tmp_path: Path, by_runner: 
         (["net.pte"], "found a program without test cases"),
         (["net.etdp"], "expected a program (.pte) or a bundled program"),
         (["net.bpte", "--method", "back"], "expected cases of the method `back`, found those of forward"),
-        (["net.bpte", "--case", "9"], "found none that was asked for"),
+        (["net.bpte", "--case", "9"], "forward has 3 cases, so that there is no case 9"),
         (["net.bpte", "--runner", "nothing"], "there is no file"),
         (["net.bpte", "--runner", "net.pte"], "expected a program that can be run"),
         (["net.bpte", "--only-runners"], "expected --runner with it"),

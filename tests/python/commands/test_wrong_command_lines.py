@@ -42,6 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(DATA / "language_model.pte", "lm.pte")
     shutil.copy(DATA / "speech" / "whisper.pte", "whisper.pte")
     (tmp_path / "text.pt").write_text("hello\n")
+    (tmp_path / "cut.pte").write_bytes(Path("add.pte").read_bytes()[:100])
     (tmp_path / "models").mkdir()
     shutil.copy("add.pte", "models/small.pte")
     return tmp_path
@@ -65,7 +66,19 @@ TWO = "--input ones --input ones"
         ("llm run add.pte --prompt hi", 2, "`add.pte` is not a language model: expected a program of `sdk llm export`"),
         ("llm chat add.pte", 2, "`add.pte` is not a language model"),
         ("llm run lm.pte --prompt hi --session x", 2, "unrecognized arguments: --session x. See"),
-        ("asr transcribe whisper.pte text.pt", 2, "sdk asr transcribe: text.pt: "),
+        ("asr transcribe whisper.pte text.pt", 2, "in its first 12 bytes; text.pt is not a WAV file that can be used"),
+        (
+            "llm embed lm.pte hi",
+            2,
+            "`lm.pte` does not turn texts into vectors: expected a program of `sdk llm embedder`",
+        ),
+        ("run cut.pte", 2, "sdk run: `cut.pte` cannot be loaded: The flatbuffer of 100 bytes is not well formed"),
+        (
+            "inspect add.pte --etdump text.pt",
+            2,
+            "sdk inspect: `text.pt` cannot be read as an ETDump: expected an ETDump",
+        ),
+        ("test add.bpte --case 77", 2, "forward has 3 cases, so that there is no case 77: the first one is number 0"),
         ("wrap add.pte --language kotlin --package 1abc", 2, "and no digit first, found `1abc`"),
         ("inspect add.pte --format xml", 2, "unrecognized arguments: --format xml. See `sdk inspect --help`."),
         ("codegen nosuch", 2, "sdk codegen: argument command: invalid choice: 'nosuch'"),
