@@ -43,7 +43,8 @@ constexpr size_t kKeptGrammars = 8;
 constexpr int kBitsOfWord = 32;
 constexpr int kWarning = 2;
 constexpr char kNextTokens[] = "the grammar's next tokens";
-constexpr char kNoMemory[] = "there is not enough memory";
+// Short, so that a string of it takes no memory.
+constexpr char kNoMemory[] = "out of memory";
 
 thread_local std::string* warnings = nullptr;
 
@@ -53,17 +54,22 @@ struct Failure : std::exception {
   std::string message;
 };
 
-/// Calls a function of xgrammar. Returns the error message, or "".
+/// Calls a function of xgrammar. Returns the error message, or "". Throws nothing: an exception that left the thread of a
+/// Worker would end the process.
 template <typename Function>
-std::string problem_of(const Function& function) {
+std::string problem_of(const Function& function) noexcept {
   try {
-    function();
-    return "";
-  } catch (const std::bad_alloc&) {
+    try {
+      function();
+      return "";
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& exception) {
+      const std::string said = exception.what();
+      return said.empty() ? "unknown error" : said;
+    }
+  } catch (...) {
     return kNoMemory;
-  } catch (const std::exception& exception) {
-    const std::string said = exception.what();
-    return said.empty() ? "unknown error" : said;
   }
 }
 
