@@ -283,7 +283,7 @@ def test_every_option_is_of_a_folder_that_is_here() -> None:
 NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
     r"|tests/documents/test_(pages|index|getting_started|faq|architecture|front_page)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
-    r"|tests/interop/((test_interop|oracle|exchange|original)_\w+\.py|public_names\.yaml|optimum-requirements\.txt)|tests/backends/(sweep/|test_at_once\.py)"
+    r"|tests/interop/((test_interop|oracle|exchange|original)_\w+\.py|public_names\.yaml|optimum(-requirements\.txt|_matrix\.py))|tests/backends/(sweep/|test_at_once\.py)"
     r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
     r"|python/sdk/(examples/models/llama/(config/|export_llama\.py|export_llama_lib\.py|norm\.py|source_transformation/sdpa\.py)"
     r"|extension/audio/mel_spectrogram\.py|extension/llm/(export/(partitioner|quantizer)_lib|model/static_attention)\.py)"
