@@ -6,6 +6,7 @@
 
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/one_call.h>
+#include <executorch/extension/llm/runner/util.h>
 
 namespace executorch {
 namespace extension {
@@ -52,8 +53,13 @@ bool MultimodalRunner::is_loaded() const {
 }
 
 Error MultimodalRunner::load() {
+  const bool was_loaded = is_loaded();
   ET_CHECK_OK_OR_RETURN_ERROR(TextLLMRunner::load());
-  return multimodal_prefiller_->load();
+  ET_CHECK_OK_OR_RETURN_ERROR(multimodal_prefiller_->load());
+  if (!was_loaded) {
+    stats().model_load_end_ms = time_in_ms();
+  }
+  return Error::Ok;
 }
 
 Result<std::vector<MultimodalInput>> MultimodalRunner::prompt_of(const std::string& text,

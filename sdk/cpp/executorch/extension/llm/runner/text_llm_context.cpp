@@ -199,7 +199,7 @@ Result<uint64_t> TextLLMRunner::prefill(const std::vector<MultimodalInput>& inpu
 Result<uint64_t> TextLLMRunner::add_to_context(std::vector<uint64_t> added) {
   ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
   text_decoder_runner_->clear_interrupt();
-  ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
   ET_CHECK_OR_RETURN_ERROR(!added.empty(), InvalidArgument, "the prompt has no tokens");
   ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(added));
   unfinished_.clear();

@@ -85,19 +85,12 @@ Error TextLLMRunner::load() {
   if (is_loaded()) {
     return Error::Ok;
   }
+  stats_->model_load_start_ms = time_in_ms();
   ET_CHECK_OK_OR_RETURN_ERROR(check_vocabularies());
   ET_CHECK_OK_OR_RETURN_ERROR(text_prefiller_->load());
   ET_CHECK_OK_OR_RETURN_ERROR(
       io_manager_->load(text_decoder_runner_->method_name(), text_decoder_runner_->method_name()));
-  return text_token_generator_->load();
-}
-
-Error TextLLMRunner::load_and_time() {
-  if (is_loaded()) {
-    return Error::Ok;
-  }
-  stats_->model_load_start_ms = time_in_ms();
-  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  ET_CHECK_OK_OR_RETURN_ERROR(text_token_generator_->load());
   stats_->model_load_end_ms = time_in_ms();
   return Error::Ok;
 }
@@ -204,7 +197,7 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
   stats_->reset();
   generated_.clear();
   ET_CHECK_OK_OR_RETURN_ERROR(configure(config));
-  ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
   stats_->inference_start_ms = time_in_ms();
   Result<std::vector<uint64_t>> added = tokens_of(prompt, config.num_bos, config.num_eos);
   if (!added.ok()) {

@@ -136,6 +136,7 @@ class TextLLMRunner : public IRunner {
   TextPrefiller& text_prefiller() { return *text_prefiller_; }
   /// True during a call; see internal::OneCall.
   std::atomic<bool>& busy() { return busy_; }
+  Stats& stats() { return *stats_; }
 
  private:
   using TokenCallback = std::function<void(const std::string&)>;
@@ -145,7 +146,6 @@ class TextLLMRunner : public IRunner {
   using Prompt = std::variant<std::string_view, const std::vector<uint64_t>*, const Inputs*>;
 
   runtime::Error check_vocabularies() const;
-  runtime::Error load_and_time();
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
   runtime::Error configure(const GenerationConfig& config);
   bool can_go_back() const;

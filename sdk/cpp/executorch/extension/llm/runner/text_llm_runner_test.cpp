@@ -21,6 +21,9 @@ TEST_F(TextLLMRunnerTest, GeneratesAndCountsLR05LR07) {
   EXPECT_GE(stats_.inference_end_ms, stats_.first_token_ms);
   EXPECT_GE(stats_.first_token_ms, stats_.inference_start_ms);
   EXPECT_GT(stats_.inference_start_ms, 0);
+  EXPECT_GT(stats_.model_load_start_ms, 0) << "load() is timed, whoever calls it";
+  EXPECT_GE(stats_.model_load_end_ms, stats_.model_load_start_ms);
+  EXPECT_GE(stats_.inference_start_ms, stats_.model_load_end_ms);
   EXPECT_EQ(runner_->generated_tokens(), (Ids{'b', 'c', 'd', 'e', 'f'}));
   EXPECT_EQ(runner.generate("a", greedy(1), nullptr, nullptr), Error::Ok);
   runner.reset();
