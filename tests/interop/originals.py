@@ -19,10 +19,21 @@ Oracle = Callable[..., None]
 InOriginal = Callable[..., str]
 
 FIRST, NEWER = "1.4.1", "1.5.1"
+
+
+def chosen() -> str | None:
+    """The release that SDK_ORACLE_RELEASE names, with which all tests of the original run; None if it is not set."""
+    release = os.environ.get("SDK_ORACLE_RELEASE")
+    if release not in (None, FIRST, NEWER):
+        raise pytest.UsageError(f"SDK_ORACLE_RELEASE is {release!r}, expected {FIRST} or {NEWER}")
+    return release
+
+
+RELEASE = chosen() or FIRST
 in_both_releases = pytest.mark.parametrize(
-    "oracle_python", [FIRST, pytest.param(NEWER, marks=pytest.mark.slow)], indirect=True
+    "oracle_python", [RELEASE] if chosen() else [FIRST, pytest.param(NEWER, marks=pytest.mark.slow)], indirect=True
 )
-"""Marks a test that runs with each release of the original."""
+"""Marks a test that runs with each release of the original, or with the one that SDK_ORACLE_RELEASE names."""
 
 
 def make_oracle(*requirements: Path, release: str = FIRST) -> str:
@@ -40,14 +51,14 @@ def make_oracle(*requirements: Path, release: str = FIRST) -> str:
 
 @pytest.fixture(scope="session")
 def oracle_python(request: pytest.FixtureRequest) -> str:
-    """The Python of the original's environment; tests marked `in_both_releases` choose the release."""
-    return make_oracle(release=getattr(request, "param", FIRST))
+    """The Python of the original's environment; parameters of tests choose the release, then SDK_ORACLE_RELEASE."""
+    return make_oracle(release=getattr(request, "param", RELEASE))
 
 
 @pytest.fixture(scope="session")
 def bench_python() -> str:
     """The same environment with the packages that the benchmarked models need."""
-    return make_oracle(ROOT / "tests/bench/requirements.txt")
+    return make_oracle(ROOT / "tests/bench/requirements.txt", release=RELEASE)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 from collections.abc import Iterable
 
@@ -12,7 +13,7 @@ import pytest
 from backends.targets import targets
 from compositions.exchange import Exchange, Exchanged
 from compositions.program import make
-from interop import original_lowering
+from interop import original_lowering, originals
 from interop.originals import FIRST, NEWER
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
@@ -44,3 +45,17 @@ def test_the_environments_have_one_release_each(oracle_python: str, request: pyt
     program = "import executorch as e, executorch.version as v; print(v.__version__.partition('+')[0], len(e.__path__))"
     said = subprocess.run([oracle_python, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert said == [request.node.callspec.params["oracle_python"], "1"]
+
+
+@pytest.mark.parametrize("release", [None, FIRST, NEWER, "1.5"])
+def test_the_environment_names_the_release_of_all_tests(release: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SDK_ORACLE_RELEASE", raising=False)
+    if release is not None:
+        monkeypatch.setenv("SDK_ORACLE_RELEASE", release)
+    if release not in (None, FIRST, NEWER):
+        with pytest.raises(pytest.UsageError, match=r"SDK_ORACLE_RELEASE is '1\.5', expected 1\.4\.1 or 1\.5\.1"):
+            runpy.run_path(originals.__file__)
+        return
+    found = runpy.run_path(originals.__file__)
+    assert found["RELEASE"] == (release or FIRST)
+    assert len(found["in_both_releases"].args[1]) == (2 if release is None else 1)

@@ -15,13 +15,17 @@ import yaml
 from public_names import Package
 from signature_gaps import gaps
 
+from interop.originals import make_oracle
+from sdk.compat import IMPLEMENTED
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
 @pytest.fixture(scope="module")
-def wheel(oracle_python: str) -> Package:
-    (folder,) = Path(oracle_python).parents[1].glob("lib/python*/site-packages/executorch")
+def wheel() -> Package:
+    """Of the release whose interface this SDK implements."""
+    (folder,) = Path(make_oracle(release=IMPLEMENTED)).parents[1].glob("lib/python*/site-packages/executorch")
     return Package("executorch", folder, {"torch": folder.parent / "torch"})
 
 
