@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables and figures of pages, from docs/status.yaml and the manifests of backends.
+"""The tables and figures of pages, from docs/status.yaml, the manifests of backends and the list of missing names.
 
 A page has marks around each: `<!-- status: NAME -->`, the text, `<!-- end -->`. `filled_page` replaces the text
 between them.
@@ -8,12 +8,14 @@ between them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from backend_manifests import Manifest
-from status import Status, StatusError, figures, filled, listed
+from status import ROOT, Status, StatusError, figures, filled, listed
 
 SYSTEMS = {
     "linux": "Linux",
@@ -37,6 +39,9 @@ NEEDS = {
     "nothing": "nothing",
 }
 
+MISSING_NAMES = ROOT / "tests/interop/public_names.yaml"
+"""The names of ExecuTorch's Python package that are not here, in groups with a reason."""
+
 _MARK = re.compile(r"<!-- status: (?P<name>[^\n]+?) -->(?P<text>.*?)<!-- end -->", re.DOTALL)
 
 
@@ -59,6 +64,7 @@ class Tables:
             "platforms": self.platforms,
             "index of backends": self.index_of_backends,
             "ecosystem": self.ecosystem_counts,
+            "missing names": missing_names,
             **{f"ecosystem: {name}": self._points(name) for name in status["ecosystem"]},
             **{f"backend: {title}": self._verified(title) for title in self.manifests},
         }
@@ -186,6 +192,22 @@ class Tables:
 
     def _linked(self, title: str) -> str:
         return f"[{title}]({page_of(self.manifests[title])})" if title in self.manifests else title
+
+
+def missing_names() -> str:
+    """A row for each reason: the names, or where they are and how many."""
+    lines = ["| missing here | why |", "|---|---|"]
+    for group in yaml.safe_load(MISSING_NAMES.read_text(encoding="utf-8")):
+        names = group["names"]
+        modules = Counter(map(_module_of, names))
+        alone = [f"`{name}`" for name in names if len(names) < 4 or modules[_module_of(name)] == 1]
+        counted = [f"`{name}` ({count})" for name, count in modules.items() if len(names) > 3 and count > 1]
+        lines.append(f"| {', '.join(counted + alone)} | {' '.join(group['reason'].split())} |")
+    return _joined(lines)
+
+
+def _module_of(name: str) -> str:
+    return ".".join(name.split(".")[:2])
 
 
 def page_of(manifest: Manifest) -> str:
