@@ -93,6 +93,28 @@ def test_sizes_ranges_and_nothing_as_the_original_writes_them(artifact: Serializ
     torch.testing.assert_close(read(x, *ARGUMENTS[1:], **KEYWORDS), expected)
 
 
+@pytest.mark.parametrize(
+    ("field", "newer", "expected"),
+    [
+        (
+            "schema_version",
+            {"major": 99, "minor": 0},
+            r"schema_version\.major is 99, this SDK reads 5 \(ExecuTorch 1",
+        ),
+        (
+            "opset_version",
+            {"aten": 999},
+            r"newer release: the field opset_version\.aten is 999, PyTorch ",
+        ),
+    ],
+)
+def test_a_newer_release_is_named_with_its_field(
+    artifact: SerializedArtifact, field: str, newer: dict[str, int], expected: str
+) -> None:
+    with pytest.raises(ExportError, match=expected):
+        deserialize(changed(artifact, lambda program: program.update({field: newer})))
+
+
 @pytest.mark.parametrize("name", graph_changes("", ""))
 def test_a_graph_with_python(artifact: SerializedArtifact, ran: Path, name: str) -> None:
     change = graph_changes(marker_code(ran), MODULE)[name]

@@ -172,6 +172,21 @@ def test_wrong_union_member_lists_the_right_ones() -> None:
         write_root(SHAPE, shape, b"TEST")
 
 
+def test_a_union_member_of_a_newer_release_is_named() -> None:
+    newer = Table(_Choice, choice=Union({1: POINT, 9: Table(_Number, value=DOUBLE)}))
+    older = Table(_Choice, choice=Union({1: POINT, 7: Table(Text, text=STRING)}))
+    data = write_root(newer, _Choice(_Number(1.0)), b"TEST").data
+    with pytest.raises(
+        FlatbufferError, match=r"_Choice\.choice.* unknown type 9: this SDK \(schema of ExecuTorch 1\.5\) reads up to 7"
+    ):
+        read_root(older, data, b"TEST")
+
+
+@dataclass
+class _Choice:
+    choice: Point | Text | _Number
+
+
 def test_wrong_identifier_is_named() -> None:
     data = write_root(POINT, Point(1, 2), b"TEST").data
     with pytest.raises(FlatbufferError, match=r"b'ABCD'.*b'TEST'"):

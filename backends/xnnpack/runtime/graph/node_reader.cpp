@@ -117,7 +117,10 @@ runtime::Error NodeReader::read() {
     case XNodeUnion::XNNStep:
       return read_step();
     default:
-      ET_LOG(Error, "XNNPACK payload: node %" PRIu32 " is %s, which this version does not run", index_, name());
+      ET_LOG(Error,
+             "XNNPACK payload: node %" PRIu32
+             " is of type %u (%s), which this runtime (schema of ExecuTorch 1.5) does not run",
+             index_, static_cast<unsigned>(type), *name() != '\0' ? name() : "unknown");
       return Error::NotSupported;
   }
 }

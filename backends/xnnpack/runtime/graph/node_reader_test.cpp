@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include <executorch/runtime/platform/runtime.h>
@@ -95,6 +96,18 @@ INSTANTIATE_TEST_SUITE_P(All, NodesOfOneType,
                                          Case{XNodeUnion::XNNGlobalAvgPooling2d, write_plain, {1, 1, 1, 8}},
                                          Case{XNodeUnion::XNNStaticResizeBilinear2D, write_resize, {1, 8, 8, 8}},
                                          Case{XNodeUnion::XNNStep, write_reduction, {1, 1, 1, 8}}));
+
+TEST_F(NodeReaderTest, ANodeOfANewerReleaseIsNamed) {
+  PayloadWriter payload;
+  payload.input(XNNDatatype::xnn_datatype_fp32, kImage);
+  payload.output(XNNDatatype::xnn_datatype_fp32, kImage);
+  payload.plain_node(static_cast<XNodeUnion>(200), kIn, kOut);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read(payload), Error::NotSupported);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "node 0 is of type 200 (unknown), which this runtime (schema of ExecuTorch 1.5) does not run"),
+            std::string::npos);
+}
 
 class ResizedImages : public NodeReaderTest {
  protected:

@@ -52,6 +52,7 @@ __all__ = [
 
 _I32 = struct.Struct("<i")
 _VTABLE_HEADER = struct.Struct("<HH")
+_THIS_SDK = "this SDK (schema of ExecuTorch 1.5)"
 
 
 class Scalar:
@@ -351,9 +352,9 @@ class Table(_Offset):
                 number_at = place(slot - 1, UBYTE, name)
                 number = reader.data[number_at] if number_at else 0
                 if not at or number not in kind.members:
-                    raise reader.error(
-                        f"{what}.{name}", position, f"has the unknown type {number}" if at else "is missing"
-                    )
+                    newest = max(kind.members)
+                    unknown = f"has the unknown type {number}: {_THIS_SDK} reads up to {newest}"
+                    raise reader.error(f"{what}.{name}", position, unknown if at else "is missing")
                 kind = kind.members[number]
             values[name] = kind.read(reader, at, f"{what}.{name}") if at else self._defaults[name]
         return self.cls(**values)
@@ -380,7 +381,7 @@ def read_root(table: Table, data: bytes | memoryview, identifier: bytes, newest:
     root = table.read(reader, 0, table.cls.__name__)
     if newest is not None and root.version > newest:
         raise FlatbufferError(
-            f"the file is of a newer release: the field {table.cls.__name__}.version is {root.version}, this SDK "
-            f"(schema of ExecuTorch 1.5) reads up to {newest}; update the SDK, or export with an older release"
+            f"the file is of a newer release: the field {table.cls.__name__}.version is {root.version}, {_THIS_SDK} "
+            f"reads up to {newest}; update the SDK, or export with an older release"
         )
     return root

@@ -87,6 +87,25 @@ def _check_keys(value: Any) -> None:
             _check_keys(item)
 
 
+def _check_versions(program: dict[str, Any]) -> None:
+    """Refuses a program of another schema, or with operators of a newer release of PyTorch."""
+    release = f"PyTorch {torch.__version__}"
+    major = program["schema_version"]["major"]
+    if major not in (SCHEMA_VERSION[0], schema.SCHEMA_VERSION[0]):
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            f"the program is of another release: the field schema_version.major is {major}, this SDK reads "
+            f"{SCHEMA_VERSION[0]} (ExecuTorch 1.4) and {schema.SCHEMA_VERSION[0]} ({release}); export the model again",
+        )
+    operators, newest = program["opset_version"].get("aten", 0), torch._C._get_max_operator_version()
+    if operators > newest:
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            f"the program is of a newer release: the field opset_version.aten is {operators}, {release} has operators "
+            f"up to version {newest}; install the release that exported it, or export the model again",
+        )
+
+
 def from_dict(
     program: dict[str, Any],
     state: dict[str, torch.Tensor],
@@ -96,13 +115,7 @@ def from_dict(
     guarded: bool = False,
 ) -> ExportedProgram:
     """The program of the JSON of a file, which is changed. `guarded` keeps the conditions on inputs that it has."""
-    major = program["schema_version"]["major"]
-    if major not in (SCHEMA_VERSION[0], schema.SCHEMA_VERSION[0]):
-        raise ExportError(
-            ExportErrorType.NOT_SUPPORTED,
-            f"the program has schema version {major}, this version reads {SCHEMA_VERSION[0]} and "
-            f"{schema.SCHEMA_VERSION[0]}; export the model again",
-        )
+    _check_versions(program)
     _graph.from_file(program)
     reader = ProgramReader()
     data = reader.part(schema.ExportedProgram, program)

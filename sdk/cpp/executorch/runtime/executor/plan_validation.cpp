@@ -66,9 +66,10 @@ class PlanValidator final {
   }
 
   Error validate_value(const executorch_flatbuffer::EValue& value, uint32_t index) {
-    ET_CHECK_AT(place_,
-                value.val() != nullptr && value.val_type() > KernelTypes::NONE && value.val_type() <= KernelTypes::MAX,
-                "it is empty or of the unknown type %u", static_cast<unsigned>(value.val_type()));
+    ET_CHECK_AT(
+        place_, value.val() != nullptr && value.val_type() > KernelTypes::NONE && value.val_type() <= KernelTypes::MAX,
+        "its field val is empty or of the unknown type %u: this runtime (schema of ExecuTorch 1.5) reads up to %u",
+        static_cast<unsigned>(value.val_type()), static_cast<unsigned>(KernelTypes::MAX));
     switch (value.val_type()) {
       case KernelTypes::Tensor:
         return validate_tensor_value(*value.val_as_Tensor(), index);
@@ -262,7 +263,11 @@ class PlanValidator final {
         return Error::Ok;
       }
       default:
-        ET_CHECK_AT(place_, false, "it has the unknown type %u", static_cast<unsigned>(instruction.instr_args_type()));
+        ET_CHECK_AT(
+            place_, false,
+            "its field instr_args has the unknown type %u: this runtime (schema of ExecuTorch 1.5) reads up to %u",
+            static_cast<unsigned>(instruction.instr_args_type()),
+            static_cast<unsigned>(executorch_flatbuffer::InstructionArguments::MAX));
     }
   }
 

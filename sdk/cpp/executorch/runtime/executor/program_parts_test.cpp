@@ -177,16 +177,19 @@ TEST_F(ProgramPartsTest, ConstantsBeyondTheLimitAreNotRead) {
   EXPECT_THAT(log(), HasSubstr("The constants have 24 bytes, the application allows 23 more"));
 }
 
-TEST_F(ProgramPartsTest, UnknownKindsAreRefused) {
-  const auto refuses = [this](void (*build)(ProgramBuilder&)) {
+TEST_F(ProgramPartsTest, UnknownKindsAreRefusedByFieldAndRelease) {
+  const auto refuses = [this](void (*build)(ProgramBuilder&), const char* expected) {
     ProgramBuilder builder;
     build(builder);
     EXPECT_EQ(load(builder).error(), Error::InvalidProgram);
-    EXPECT_THAT(log(), HasSubstr("unknown type"));
+    EXPECT_THAT(log(), HasSubstr(expected));
     logged.clear();
   };
-  refuses([](ProgramBuilder& b) { b.unknown_value(); });
-  refuses([](ProgramBuilder& b) { b.unknown_instruction(); });
+  refuses([](ProgramBuilder& b) { b.unknown_value(); },
+          "value 0: its field val is empty or of the unknown type 200: this runtime (schema of ExecuTorch 1.5) reads "
+          "up to 11");
+  refuses([](ProgramBuilder& b) { b.unknown_instruction(); },
+          "its field instr_args has the unknown type 200: this runtime (schema of ExecuTorch 1.5) reads up to 5");
 }
 
 TEST_F(ProgramPartsTest, ProgramsOfANewerSchemaAreRefused) {
