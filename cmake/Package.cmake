@@ -2,6 +2,7 @@
 # The interface of the build for other projects: executorch::kernels, executorch::backends and executorch::extensions, the rules of
 # `cmake --install` with the files that find_package() and pkg-config read, and a summary. Included last.
 include(CMakePackageConfigHelpers)
+include("${CMAKE_CURRENT_LIST_DIR}/OtherNames.cmake")
 
 # --- What users' own ET_LOG statements and kernels must agree with ----------------------------------------------------
 if(NOT EXECUTORCH_LOG_LEVEL STREQUAL "info")
@@ -223,6 +224,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/executorch-config.cmake"
   "${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/OtherNames.cmake"
   DESTINATION "${package_folder}" COMPONENT executorch)
 
 # The same for pkg-config: executorch::kernels, ::backends and ::extensions. The libraries refer to each other, so the
