@@ -16,12 +16,14 @@ import torch
 from torch.export import export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from interop.originals import make_oracle
 from npu_models import written
 from sdk.backends.samsung.partition.enn_partitioner import EnnPartitioner
 from sdk.backends.samsung.quantizer import EnnQuantizer
 from sdk.backends.samsung.serialization import compile_options
 from sdk.backends.samsung.utils.export_utils import get_edge_compile_config, get_enn_pass_list
 from sdk.backends.samsung.verify import ReferenceProgram
+from sdk.compat import IMPLEMENTED
 from sdk.exir import to_edge_transform_and_lower
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
@@ -99,8 +101,8 @@ class Tester:
 
 
 @pytest.fixture
-def originals(oracle_python: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
-    """The paths of the original's test files, whose imports this file replaces."""
+def originals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """The paths of the test files of the release that this SDK implements. This file replaces their imports."""
     monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
     monkeypatch.setattr(Tester, "folder", tmp_path, raising=False)
     samsung = "executorch.backends.samsung"
@@ -111,7 +113,7 @@ def originals(oracle_python: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     vars(tester)["SamsungTester"] = Tester
     monkeypatch.setitem(sys.modules, tester.__name__, tester)
     place = "lib/python*/site-packages/executorch/backends/samsung/test/ops/test_*.py"
-    return sorted(Path(oracle_python).parents[1].glob(place))
+    return sorted(Path(make_oracle(release=IMPLEMENTED)).parents[1].glob(place))
 
 
 def cases(file: Path) -> Iterator[unittest.TestCase]:
