@@ -35,6 +35,10 @@ in_both_releases = pytest.mark.parametrize(
 )
 """Marks a test that runs with each release of the original, or with the one that SDK_ORACLE_RELEASE names."""
 
+in_the_implemented_release = pytest.mark.parametrize("oracle_python", [FIRST], indirect=True)
+"""Marks a test that compares with code of the release whose interface this SDK implements, which later ones changed:
+docs/compatibility.md says how."""
+
 
 def make_oracle(*requirements: Path, release: str = FIRST) -> str:
     """The Python of the original's environment, which also has what the files of `requirements` list."""

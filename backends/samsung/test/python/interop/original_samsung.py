@@ -24,12 +24,10 @@ def main(directory: Path) -> None:
     from executorch.backends.samsung.partition.enn_partitioner import EnnPartitioner
     from executorch.backends.samsung.quantizer.quantizer import EnnQuantizer, Precision
     from executorch.backends.samsung.serialization.compile_options import gen_samsung_backend_compile_spec
-    from executorch.backends.samsung.utils import export_utils
+    from executorch.backends.samsung.utils.export_utils import get_edge_compile_config, get_enn_pass_list
     from executorch.exir import to_edge_transform_and_lower
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    # Version 1.5 runs these passes in its backend.
-    passes_of_1_4 = getattr(export_utils, "get_enn_pass_list", list)
     spec = gen_samsung_backend_compile_spec("E9955")
     torch.save({name: bytes(gen_samsung_backend_compile_spec(name).value) for name in ("E9955", "e9965")},
                directory / "options.pt")  # fmt: skip
@@ -49,14 +47,11 @@ def main(directory: Path) -> None:
             continue
         for name, program, passes in (
             ("float", torch.export.load(file), []),
-            ("int8", torch.export.export(scheme, inputs), passes_of_1_4()),
+            ("int8", torch.export.export(scheme, inputs), get_enn_pass_list()),
         ):
             samsung_modules.Graph.all.clear()
             to_edge_transform_and_lower(
-                program,
-                passes,
-                {"forward": [EnnPartitioner([spec])]},
-                compile_config=export_utils.get_edge_compile_config(),
+                program, passes, {"forward": [EnnPartitioner([spec])]}, compile_config=get_edge_compile_config()
             )
             (graph,) = samsung_modules.Graph.all
             torch.save(samsung_modules.described(graph), directory / f"{name}.graph.pt")

@@ -22,7 +22,7 @@ from samsung_lowering import computed, lower, quantized
 from bench.models import PEER_MODELS
 from bench.worker import load_model
 from interop import outside
-from interop.originals import InOriginal
+from interop.originals import InOriginal, in_the_implemented_release
 from npu_models import LARGE, large_model_of, model_of, snr
 from sdk.backends.samsung.partition.enn_partitioner import EnnPartitioner
 from sdk.backends.samsung.serialization.compile_options import gen_samsung_backend_compile_spec
@@ -84,6 +84,7 @@ def compare(models: dict[str, Any], in_original: InOriginal, folder: Path) -> No
         assert found >= snr(expected, original) - 1
 
 
+@in_the_implemented_release
 def test_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """EXY-02, EXY-03, EXY-07: the bytes of options and the calls of a graph equal the original's; small models are
     compared."""
