@@ -95,13 +95,20 @@ for _name, _compare in COMPARISONS.items():
 
 @lowers_integers("aten.mul.Tensor")
 def mul(call: IntegerCall) -> Value:
+    """A product with a positive number is a RESCALE."""
     nodes = [call["self"], call["other"]]
     parameters = [call.activation(node) for node in nodes]
+    values = call.operands(*nodes)
+    factor = parameters[0].scale * parameters[1].scale / call.out.scale
+    for number, at in ((1, 0), (0, 1)):
+        known = values[number].constant
+        if known is not None and known.size == 1 and known.item() > parameters[number].zero_point:
+            steps = known.item() - parameters[number].zero_point
+            return call.rescaled(values[at], factor * steps, parameters[at].zero_point)
     first, second = (
         rescale(call.b, value, 1.0, each.zero_point, DType.INT32)
-        for value, each in zip(call.operands(*nodes), parameters, strict=True)
+        for value, each in zip(values, parameters, strict=True)
     )
-    factor = parameters[0].scale * parameters[1].scale / call.out.scale
     return call.rescaled(call.b.mul(first, second), factor)
 
 

@@ -45,10 +45,19 @@ def wide_lookup(b: Builder, index: Value, entries: np.ndarray) -> Value:
 
 
 def _placed(b: Builder, digit: Value, place: int) -> Value:
-    """Returns a digit times 2^(8 place). RESCALE by 2^24 supports only operands below 32."""
-    if place < 3:
-        return rescale(b, digit, float(1 << 8 * place), 0, DType.INT32)
-    return b.shift_left(rescale(b, digit, 1.0, 0, DType.INT32), 8 * place)
+    """Returns a digit times 2^(8 place)."""
+    wide = b.cast(digit, DType.INT32)
+    return b.shift_left(wide, 8 * place) if place else wide
+
+
+def short_lookup(b: Builder, positions: Value, entries: np.ndarray) -> Value:
+    """Looks up one of 256 int16 results by int32 positions from -128 to 127. TABLE of int16 interpolates between 513
+    points, of which each second one is read."""
+    points = np.append(np.repeat(entries, 2), entries[-1])
+    table = b.constant(points.astype(np.int16), DType.INT16)
+    index = rescale(b, positions, 256.0, 0, DType.INT16)
+    found = b.emit(Op["TABLE"], [index, table], index.shape, DType.INT32)
+    return b.cast(rescale(b, found, 1 / 128, 0, DType.INT16), DType.INT32)
 
 
 def gathered(b: Builder, positions: Value, entries: np.ndarray, dtype: DType) -> Value:
@@ -142,8 +151,10 @@ class Total:
 
 
 def total(b: Builder, values: Value, axis: int, empty: bool) -> Total:
-    """The sum of non-negative numbers along an axis, which fits int32. Where `empty` is set, a sum of 0 becomes 1."""
+    """The sum of non-negative numbers along an axis, which fits int32. Where `empty` is set, a sum of 0 becomes 1. On an
+    Ethos-U55, the sums are a row: a column takes the memory of 16."""
     found = b.reduce("REDUCE_SUM", values, [axis])
+    found = b.reshape(found, (1, found.size)) if b.specification.is_U55_subset else found
     found = b.maximum(found, 1) if empty else found
     room = headroom(b, found)
     return Total(b.shift_left(found, room), room, 0)

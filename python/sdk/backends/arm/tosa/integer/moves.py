@@ -15,7 +15,7 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
-from sdk.backends.arm.tosa.integer.sums import summed_by_convolution
+from sdk.backends.arm.tosa.integer.sums import averaged_by_pool, summed_by_convolution
 from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
 from sdk.backends.arm.tosa.lowering.resizing import resized
@@ -60,9 +60,13 @@ def _alike(call: IntegerCall, result: Value | Placed, given: Parameters) -> Valu
 
 def _with_scale(call: IntegerCall, value: Value, given: Parameters) -> Value:
     """Integers with the scale and the zero point of the result."""
-    if given.scale == call.out.scale and given.zero_point == call.out.zero_point:
+    if _have_one_scale(given, call.out):
         return value
     return call.rescaled(value, given.scale / call.out.scale, given.zero_point)
+
+
+def _have_one_scale(first: Parameters, second: Parameters) -> bool:
+    return first.scale == second.scale and first.zero_point == second.zero_point
 
 
 lowers_integers(*_MOVES)(move)
@@ -144,11 +148,14 @@ def _mean(call: IntegerCall, dims: list[int], keepdim: bool, divide: bool) -> Pl
     count = math.prod(source.value.shape[axis] for axis in axes)
     if count > 1 << (31 - (8 if given.dtype == DType.INT8 else 16)):
         raise UnsupportedError(f"it adds {count} integers, whose sum may be beyond int32")
-    sums = summed_by_convolution(call, source.value, axes, given.zero_point)
-    if sums is None:
-        wide = rescale(call.b, source.value, 1.0, given.zero_point, DType.INT32)
-        sums = call.b.reduce("REDUCE_SUM", wide, axes)
-    value = call.rescaled(sums, given.scale / call.out.scale / (count if divide else 1))
+    keeps_scale = divide and _have_one_scale(given, call.out)
+    value = averaged_by_pool(call, source.value, axes, given.zero_point) if keeps_scale else None
+    if value is None:
+        sums = summed_by_convolution(call, source.value, axes, given.zero_point)
+        if sums is None:
+            wide = rescale(call.b, source.value, 1.0, given.zero_point, DType.INT32)
+            sums = call.b.reduce("REDUCE_SUM", wide, axes)
+        value = call.rescaled(sums, given.scale / call.out.scale / (count if divide else 1))
     placed = Placed(value, source.order)
     return placed if keepdim else without_axes(call.b, placed, dims)
 
