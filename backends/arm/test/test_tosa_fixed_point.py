@@ -20,9 +20,11 @@ from sdk.exir._serialize._flatbuffer import read_root
 _LIMIT = 2**31
 
 
-def _computed(function: Callable[[Builder, Value], Value], given: np.ndarray, dtype: DType) -> np.ndarray:
+def _computed(
+    function: Callable[[Builder, Value], Value], given: np.ndarray, dtype: DType, specification: str = INT
+) -> np.ndarray:
     """The results of a function's operators. Intermediate results fit in int32."""
-    builder = Builder(TosaSpecification.create_from_string(INT))
+    builder = Builder(TosaSpecification.create_from_string(specification))
     builder.output(function(builder, builder.input("x", given.shape, dtype)))
     (found,) = compute(read_root(TOSA_FILE, builder.serialize(), IDENTIFIER), [given])
     return found
@@ -90,6 +92,16 @@ def test_wide_tables(entries: list[int]) -> None:
     """Lookups are exact for entries of any size."""
     index = np.arange(-128, 128)
     found = _computed(lambda b, x: fixed_point.wide_lookup(b, x, np.array(entries)), index, DType.INT8)
+    np.testing.assert_array_equal(found, np.array(entries))
+
+
+@pytest.mark.parametrize("entries", [range(256), range(-(2**15), 2**15, 2**8), [2**15 - 1, -(2**15)] * 128])
+def test_short_tables(entries: list[int]) -> None:
+    """Lookups of int16 are exact, also where neighbours are far apart."""
+    positions = np.arange(-128, 128)
+    found = _computed(
+        lambda b, x: fixed_point.short_lookup(b, x, np.array(entries)), positions, DType.INT32, f"{INT}+int16"
+    )
     np.testing.assert_array_equal(found, np.array(entries))
 
 

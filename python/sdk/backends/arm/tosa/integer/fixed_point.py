@@ -151,8 +151,8 @@ class Total:
 
 
 def total(b: Builder, values: Value, axis: int, empty: bool) -> Total:
-    """The sum of non-negative numbers along an axis, which fits int32. Where `empty` is set, a sum of 0 becomes 1. On an
-    Ethos-U55, the sums are a row: a column takes the memory of 16."""
+    """The sum of non-negative numbers along an axis, which fits int32. Where `empty` is set, a sum of 0 becomes 1. The
+    sums for an Ethos-U55 are a row: a column takes the memory of 16."""
     found = b.reduce("REDUCE_SUM", values, [axis])
     found = b.reshape(found, (1, found.size)) if b.specification.is_U55_subset else found
     found = b.maximum(found, 1) if empty else found
