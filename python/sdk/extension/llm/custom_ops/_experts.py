@@ -38,7 +38,10 @@ def quantized_moe_ffn_meta(
     route_scale: float,
 ) -> Tensor:
     """Checks the arguments; returns a result without values."""
-    expected = {"x": (x, (x.shape[0] if x.dim() else 0, dim)), "gate_weight": (gate_weight, (num_experts, dim))}
+    expected: dict[str, tuple[Tensor, tuple[int, ...]]] = {
+        "x": (x, (x.shape[0] if x.dim() else 0, dim)),
+        "gate_weight": (gate_weight, (num_experts, dim)),
+    }
     if expert_bias.numel():
         expected["expert_bias"] = (expert_bias, (num_experts,))
     for name, (tensor, shape) in expected.items():
