@@ -5,7 +5,7 @@
 #
 #   scripts/demo.sh
 #
-# Needs Python 3.10 to 3.13 and a C++ compiler (as root on Debian or Ubuntu it installs missing packages). It writes to
+# Needs Python 3.10 to 3.14 and a C++ compiler (as root on Debian or Ubuntu it installs missing packages). It writes to
 # .venv/, build/ and .cache/ in this folder only. It can be run again at any time; finished steps are skipped.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

@@ -127,9 +127,9 @@ debian() {
 # The first Python of a supported version that can make a virtual environment.
 find_python() {
   local candidate
-  for candidate in ${PYTHON:+"${PYTHON}"} python3 python3.13 python3.12 python3.11 python3.10; do
+  for candidate in ${PYTHON:+"${PYTHON}"} python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
     command -v "${candidate}" >/dev/null || continue
-    if "${candidate}" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+    if "${candidate}" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
       printf '%s' "${candidate}"
       return 0
     fi
@@ -140,8 +140,8 @@ find_python() {
 make_venv() {
   local base
   if ! base="$(find_python)"; then
-    system python3 "python3 python3-venv python3-dev" "3.10 to 3.13"
-    base="$(find_python)" || die "No Python from 3.10 to 3.13 was found; name one with PYTHON=/path/to/python."
+    system python3 "python3 python3-venv python3-dev" "3.10 to 3.14"
+    base="$(find_python)" || die "No Python from 3.10 to 3.14 was found; name one with PYTHON=/path/to/python."
   fi
   "${base}" -c 'import ensurepip, venv' 2>/dev/null || debian "Python's venv" python3-venv
   "${base}" -c 'import os, sysconfig as s, sys; sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' ||

@@ -159,13 +159,17 @@ def _steps(root: Path) -> frozenset[str]:
 def figures(data: Status) -> dict[str, str]:
     """The figures that replace {name} in texts, and the text between the marks of a figure in a page."""
     python, pytorch = data["releases"]["python"], data["releases"]["pytorch"]
-    others = [f"{entry['release']} {entry['text']}" for entry in pytorch if entry["tests"] == "most"]
+
+    def others(releases: list[dict[str, Any]]) -> Iterator[str]:
+        return (f"{entry['release']} {entry['text']}" for entry in releases if entry["tests"] == "most")
+
     return {
         "python": f"{python[0]['release']} to {python[-1]['release']}",
         "python-tested": tested(python),
         "python-wheels": listed(entry["release"] for entry in python if entry["tests"] == "wheel"),
         "pytorch-tested": tested(pytorch),
-        "pytorch-other": "; with ".join(others),
+        "python-other": "; on ".join(others(python)),
+        "pytorch-other": "; with ".join(others(pytorch)),
         "compilers": listed(entry["release"] for entry in data["releases"]["compiler"]),
         **{name: f"{entry['bytes']:,}" for name, entry in data["sizes"].items()},
         **{f"{name}-limit": f"{entry['limit']:,}" for name, entry in data["sizes"].items()},

@@ -92,7 +92,7 @@ class Tables:
     def requirements(self) -> str:
         rows = {
             "Python": "{python}. All tests run on {python-tested}; on {python-wheels} a wheel ran MobileNetV2 without "
-            "PyTorch",
+            "PyTorch; on {python-other}",
             "PyTorch": "2.13 or newer; only exporting needs it, and `pip install '.[export]'` chooses one. All tests "
             "run with {pytorch-tested}; with {pytorch-other}",
             "C++ compiler": "any for C++17; the tests use {compilers}",

@@ -96,7 +96,7 @@ def test_gs18_the_first_pages() -> None:
         "export.md",
         "building.md",
     ]
-    assert "| Python | 3.10 to 3.13" in TEXT and "| PyTorch |" in TEXT
+    assert "| Python | 3.10 to 3.14" in TEXT and "| PyTorch |" in TEXT
 
 
 def test_every_platform_has_a_section_of_one_screen() -> None:

@@ -340,6 +340,14 @@ def test_operators_that_take_the_name_of_a_file() -> None:
                 registered(f"hostile_files.{name}.default")
 
 
+def test_operators_of_namespaces_that_only_other_builds_of_pytorch_have() -> None:
+    """PyTorch for CUDA has `cuda.set_stream` and others, which take objects of its own."""
+    with torch.library._scoped_library("cuda", "FRAGMENT") as library:
+        library.define("of_a_test(int x) -> int")
+        with pytest.raises(ExportError, match=r"'cuda\.of_a_test\.default', which acts outside of the program"):
+            registered("cuda.of_a_test.default")
+
+
 def test_operators_of_pytorch_that_reach_other_processes_devices_or_attributes() -> None:
     """Collectives of each generation, streams, a `getattr` by a name of the file."""
     names = ("export.access_subclass_inner_tensor", "inductor._reinterpret_tensor", "streams.wait_event", "aten.save")

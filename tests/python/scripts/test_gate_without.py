@@ -140,7 +140,7 @@ def test_without_python(machine: Machine) -> None:
         machine.lacks(name)
     reasons = not_run(machine.run("plain", "compiled"))
     assert set(reasons) == {"plain", "compiled"}
-    assert all("python3 is missing (3.10 to 3.13). On Debian or Ubuntu:" in reason for reason in reasons.values())
+    assert all("python3 is missing (3.10 to 3.14). On Debian or Ubuntu:" in reason for reason in reasons.values())
 
 
 def test_with_a_small_disk_only_what_compiles_little_runs(machine: Machine) -> None:

@@ -42,7 +42,7 @@ _OUTSIDE_NAMESPACES = frozenset(
     (
         *("prim", "profiler", "debugprims", "debug_mode_ops", "inductor", "static_runtime", "symm_mem", "rpc", "onnx"),
         *("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "cplib", "streams"),
-        *("inductor_prims", "onnx_symbolic", "export", "_inductor_test", "_test"),
+        *("inductor_prims", "onnx_symbolic", "export", "_inductor_test", "_test", "cuda"),
     )
 )
 """Namespaces of operators that talk to other processes, read files, trust addresses, read attributes by name, or have
