@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Prints the instructions of cadence's layers beside those of this SDK's other kernels for the same work: of Cortex-M's
-int8 library, of the quantized library, and of dequantize, ATen's operator and quantize. Valgrind counts them. From the
-root, with the executor_runner of a release build:
+int8 library, of the quantized library, and of dequantize, ATen's operator and quantize. Valgrind counts them; with
+"microseconds" as the second argument, the CPU time of 300 calls is measured instead. From the root, with the
+executor_runner of a release build:
 
 PYTHONPATH=tests/python/operators python kernels/cadence/bench/layers.py RUNNER
 """
@@ -9,6 +10,7 @@ PYTHONPATH=tests/python/operators python kernels/cadence/bench/layers.py RUNNER
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,7 @@ _CADENCE, _CORTEX_M, _QUANTIZED = (getattr(torch.ops, name) for name in ("cadenc
 _LIMITS = {"scale": 0.05, "zero_point": 3, "quant_min": -128, "quant_max": 127, "dtype": torch.int8}
 _ONE = torch.ones(1, dtype=torch.int32)
 _MULTIPLIER, _SHIFT = 1 << 30, -8
+_CALLS = 300
 
 
 @dataclass
@@ -70,6 +73,8 @@ def linear() -> Iterator[tuple[str, Call, str, list[Call]]]:
     yield "linear", call, "Cortex-M's", [Call(_CORTEX_M.quantized_linear.out, theirs, [result])]
     mixed = {"input": x.float(), "weight": weight, "weight_scales": torch.rand(256), "weight_zero_points": None}
     yield "linear", call, "mixed_linear", [Call(_QUANTIZED.mixed_linear.out, mixed, [result.float()])]
+    real = {"input": x.float(), "weight": weight.float(), "bias": bias.float()}
+    yield "linear", call, "q/dq", _between(torch.ops.aten.linear.out, real, [x.float()], [result.float()])
 
 
 def matmul() -> Iterator[tuple[str, Call, str, list[Call]]]:
@@ -169,43 +174,63 @@ def normalisations() -> Iterator[tuple[str, Call, str, list[Call]]]:
     yield "layer norm", call, "q/dq", _between(norm, real, [floats], [floats, rows, rows])
 
 
-def instructions(call: Call, runner: str, folder: Path) -> int:
-    """Returns the instructions of one call: half of the difference between a process that makes three calls and one
-    that makes one."""
-    names = {argument.name for argument in call.operator._schema.arguments}
-    arguments = {name: value for name, value in call.arguments.items() if name in names}
-    program = build(call.operator, arguments, [OutputSpec.like(each) for each in call.results])
-    (folder / "call.pte").write_bytes(program.data)
-    files = []
-    for at, tensor in enumerate(program.inputs):
-        files.append(str(folder / f"input-{at}.bin"))
-        in_memory = tensor.permute(0, 2, 3, 1) if not tensor.is_contiguous() else tensor
-        Path(files[-1]).write_bytes(in_memory.contiguous().numpy().tobytes())
-    counts = []
-    for times in (1, 3):
-        command = [
-            "valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", runner,
-            "--model_path", str(folder / "call.pte"), "--inputs", ",".join(files), "--noprint_output",
-            "--num_executions", str(times),
+class Runs:
+    """Processes of `executor_runner` that call one operator."""
+
+    def __init__(self, call: Call, runner: str, folder: Path) -> None:
+        names = {argument.name for argument in call.operator._schema.arguments}
+        arguments = {name: value for name, value in call.arguments.items() if name in names}
+        program = build(call.operator, arguments, [OutputSpec.like(each) for each in call.results])
+        (folder / "call.pte").write_bytes(program.data)
+        files = []
+        for at, tensor in enumerate(program.inputs):
+            files.append(str(folder / f"input-{at}.bin"))
+            in_memory = tensor.permute(0, 2, 3, 1) if not tensor.is_contiguous() else tensor
+            Path(files[-1]).write_bytes(in_memory.contiguous().numpy().tobytes())
+        self.command = [
+            runner, "--model_path", str(folder / "call.pte"), "--inputs", ",".join(files), "--noprint_output"
         ]  # fmt: skip
+
+    def _run(self, times: int, *before: str) -> str:
+        command = [*before, *self.command, "--num_executions", str(times)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
-        if done.returncode or found is None:
-            raise SystemExit(f"{call.operator}: {done.stderr[-2000:]}")
-        counts.append(int(found[1].replace(",", "")))
-    return (counts[1] - counts[0]) // 2
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)}: {done.stderr[-2000:]}")
+        return done.stderr
+
+    def instructions(self) -> float:
+        """Returns half of the difference between a process that makes three calls and one that makes one."""
+        counts = []
+        for times in (1, 3):
+            report = self._run(times, "valgrind", "--tool=cachegrind", "--cache-sim=no",
+                               "--cachegrind-out-file=/dev/null")  # fmt: skip
+            found = re.search(r"I\s+refs:\s+([\d,]+)", report)
+            if found is None:
+                raise SystemExit(report[-2000:])
+            counts.append(int(found[1].replace(",", "")))
+        return (counts[1] - counts[0]) / 2
+
+    def microseconds(self) -> float:
+        """Returns the least CPU time of a call in three processes."""
+        few, many = (min(self._seconds(times) for _ in range(3)) for times in (1, _CALLS + 1))
+        return (many - few) / _CALLS * 1e6
+
+    def _seconds(self, times: int) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self._run(times)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main(runner: str) -> None:
+def main(runner: str, unit: str = "instructions") -> None:
     """Prints a table in Markdown."""
     torch.manual_seed(0)
-    print("| layer | cadence, instructions | beside | instructions | cadence / other |\n|---|---|---|---|---|")
+    print(f"| layer | cadence, {unit} | beside | {unit} | cadence / other |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for cases in (linear, matmul, convolutions, normalisations):
             for name, ours, beside, others in cases():
-                mine = instructions(ours, runner, Path(folder))
-                other = sum(instructions(each, runner, Path(folder)) for each in others)
-                print(f"| {name} | {mine:,} | {beside} | {other:,} | {mine / other:.2f} |", flush=True)
+                mine, *other = (getattr(Runs(each, runner, Path(folder)), unit)() for each in (ours, *others))
+                print(f"| {name} | {mine:,.0f} | {beside} | {sum(other):,.0f} | {mine / sum(other):.2f} |", flush=True)
 
 
 if __name__ == "__main__":

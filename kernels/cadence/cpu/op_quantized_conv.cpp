@@ -79,13 +79,13 @@ void valid_range(const Window& w, int64_t kx, int64_t* first, int64_t* last) {
 }
 
 // Rows of an image with channels first: a tile of the row's sums is kept, so that the inner loop reads neighbours.
-template <typename Sum, typename X, typename W, typename T>
+template <typename X, typename W, typename T>
 void convolve_row(const Window& w, const X* image, const W* weights, int64_t x_zero, int64_t w_zero, int64_t y,
                   int32_t bias, float bias_scale, const Quantizer<T>& quantize, T* results) {
   constexpr int64_t kTile = 64;
   for (int64_t start = 0; start < w.results[1]; start += kTile) {
     const int64_t count = w.results[1] - start < kTile ? w.results[1] - start : kTile;
-    Sum sums[kTile] = {};
+    int64_t sums[kTile] = {};
     for (int64_t c = 0; c < w.inputs_of_group(); ++c) {
       for (int64_t ky = 0; ky < w.kernel[0]; ++ky) {
         const int64_t in_y = y * w.stride[0] - w.padding[0] + ky * w.dilation[0];
@@ -97,17 +97,16 @@ void convolve_row(const Window& w, const X* image, const W* weights, int64_t x_z
           valid_range(w, kx, &first, &last);
           first = first > start ? first : start;
           last = last < start + count ? last : start + count;
-          const Sum factor =
-              static_cast<Sum>(weights[c * w.weight.channel + ky * w.weight.y + kx]) - static_cast<Sum>(w_zero);
+          const int64_t factor = static_cast<int64_t>(weights[c * w.weight.channel + ky * w.weight.y + kx]) - w_zero;
           const X* const line = image + c * w.in.channel + in_y * w.in.y - w.padding[1] + kx * w.dilation[1];
           for (int64_t x = first; x < last; ++x) {
-            sums[x - start] += factor * (static_cast<Sum>(line[x * w.stride[1]]) - static_cast<Sum>(x_zero));
+            sums[x - start] += factor * (static_cast<int64_t>(line[x * w.stride[1]]) - x_zero);
           }
         }
       }
     }
     for (int64_t x = 0; x < count; ++x) {
-      results[start + x] = quantize(static_cast<float>(static_cast<int64_t>(sums[x]) + bias) * bias_scale);
+      results[start + x] = quantize(static_cast<float>(sums[x] + bias) * bias_scale);
     }
   }
 }
@@ -125,8 +124,6 @@ void convolve_images(const Window& w, const Numbers& numbers, const T* input, co
     }
   }
   const int64_t x_zero = numbers.input_zero_point, w_zero = numbers.weight_zero_point;
-  const bool fits = is_narrow<T, W>(x_zero, w_zero) && w.inputs_of_group() * w.kernel[0] * w.kernel[1] <= kNarrowSum;
-  const auto convolve = fits ? convolve_row<int32_t, T, W, T> : convolve_row<int64_t, T, W, T>;
   for (int64_t n = 0; n < w.batch; ++n) {
     for (int64_t o = 0; o < w.outputs; ++o) {
       const int64_t group = o / w.outputs_of_group();
@@ -135,7 +132,7 @@ void convolve_images(const Window& w, const Numbers& numbers, const T* input, co
       T* const place = results + n * w.out.outer + o * w.out.channel;
       for (int64_t y = 0; y < w.results[0]; ++y) {
         if (w.in.x == 1 && w.out.x == 1 && w.weight.x == 1) {
-          convolve(w, image, kernel, x_zero, w_zero, y, biases[o], bias_scale, quantize, place + y * w.out.y);
+          convolve_row(w, image, kernel, x_zero, w_zero, y, biases[o], bias_scale, quantize, place + y * w.out.y);
           continue;
         }
         for (int64_t x = 0; x < w.results[1]; ++x) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cadence::quantized_linear, quantized_fully_connected. Weights have the shape (outputs, inputs); the bias is added to
 // the integer sums.
-#include "kernels/cadence/cpu/quantized.h"
+#include "kernels/cadence/cpu/dot_products.h"
 
 namespace torch::executor::native {
 namespace {
@@ -38,6 +38,37 @@ bool check_layer(KernelRuntimeContext& ctx, const Layer& layer, const Tensor& sr
          check_resize(ctx, op, out, sizes, static_cast<size_t>(src.dim())) && check_order(ctx, op, "an output", out);
 }
 
+// Blocks of 8-bit integers: the weights of adjacent outputs times several rows.
+template <typename T, typename W>
+void multiply_blocks(const Layer& layer, const T* values, const W* weights, const int32_t* biases, int64_t rows,
+                     int64_t outputs, int64_t inputs, const Quantizer<T>& quantize, T* results) {
+  const bool is_small = has_narrow_results(inputs, biases, outputs);
+  const int32_t x_zero = static_cast<int32_t>(layer.src_zero_point);
+  const int32_t w_zero = static_cast<int32_t>(layer.weight_zero_point);
+  Block block;
+  for (int64_t o = 0; o < outputs; o += Block::kRows) {
+    const int64_t output_count = outputs - o < Block::kRows ? outputs - o : Block::kRows;
+    for (int64_t row = 0; row < rows; row += Block::kColumns) {
+      const int64_t row_count = rows - row < Block::kColumns ? rows - row : Block::kColumns;
+      block.multiply(
+          output_count, row_count, inputs,
+          [&](int64_t start, int64_t count, int16_t* to) {
+            for (int64_t output = 0; output < output_count; ++output) {
+              less_zero_point(weights + (o + output) * inputs + start, 1, w_zero, count, to + output * Block::kDepth);
+            }
+          },
+          [&](int64_t r, int64_t start, int64_t count, int16_t* to) {
+            less_zero_point(values + (row + r) * inputs + start, 1, x_zero, count, to);
+          });
+      for (int64_t r = 0; r < row_count; ++r) {
+        store_sums(
+            quantize, block.sums(r), [=](int64_t i) { return biases[o + i]; }, is_small, 1.0f, output_count,
+            results + (row + r) * outputs + o);
+      }
+    }
+  }
+}
+
 Tensor& linear(KernelRuntimeContext& ctx, const Layer& layer, const Tensor& src, const Tensor& weight,
                const Tensor& bias, Tensor& out) {
   if (!check_layer(ctx, layer, src, weight, bias, out)) {
@@ -50,9 +81,16 @@ Tensor& linear(KernelRuntimeContext& ctx, const Layer& layer, const Tensor& src,
     using T = decltype(src_zero);
     const Quantizer<T> quantize(layer.factor, layer.out_zero_point);
     dispatch<int8_t, uint8_t, int16_t>(ctx, layer.op, "weights", weight.scalar_type(), [&](auto weight_zero) {
-      const auto* const weights = weight.const_data_ptr<decltype(weight_zero)>();
+      using W = decltype(weight_zero);
+      const W* const weights = weight.const_data_ptr<W>();
       const T* const values = src.const_data_ptr<T>();
       T* const results = out.mutable_data_ptr<T>();
+      if constexpr (sizeof(T) + sizeof(W) == 2) {
+        if (is_narrow<T, W>(layer.src_zero_point, layer.weight_zero_point) && inputs <= kNarrowSum) {
+          multiply_blocks(layer, values, weights, biases, rows, outputs, inputs, quantize, results);
+          return;
+        }
+      }
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t o = 0; o < outputs; ++o) {
           const int64_t sum = sum_of_products(values + row * inputs, layer.src_zero_point, weights + o * inputs,

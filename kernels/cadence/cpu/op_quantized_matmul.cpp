@@ -63,58 +63,32 @@ void multiply_rows(const T* x, int64_t x_zero, const T* y, int64_t y_zero, int64
   }
 }
 
-// A tile of X (m, k) times Y (k, n), both of 8 bits. Parts of columns of Y are copied to rows, for all rows of the
-// tile.
+// X (m, k) times Y, of 8-bit integers. The rows of a block are columns of Y, so that results are adjacent; if Y is not
+// transposed, they are gathered.
 template <typename T>
-class Tile {
- public:
-  static constexpr int64_t kSize = 16;
-
-  void multiply(const T* x, int64_t x_zero, const T* y, int64_t y_zero, int64_t rows, int64_t columns, int64_t k,
-                int64_t n) {
-    for (int64_t i = 0; i < kSize * kSize; ++i) {
-      sums_[i] = 0;
-    }
-    for (int64_t start = 0; start < k; start += kDepth) {
-      const int64_t count = k - start < kDepth ? k - start : kDepth;
-      for (int64_t c = 0; c < columns; ++c) {
-        less_zero_point(y + start * n + c, n, static_cast<int32_t>(y_zero), count, columns_[c]);
-      }
-      for (int64_t r = 0; r < rows; ++r) {
-        less_zero_point(x + r * k + start, 1, static_cast<int32_t>(x_zero), count, row_);
-        for (int64_t c = 0; c < columns; ++c) {
-          sums_[r * kSize + c] += dot_product(row_, columns_[c], 0, count);
-        }
-      }
-    }
-  }
-
-  void store(int64_t rows, int64_t columns, int64_t n, const Quantizer<T>& quantize, T* results) const {
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t* const sums = sums_ + r * kSize;
-      quantize.store([sums](int64_t c) { return static_cast<float>(sums[c]); }, columns, results + r * n);
-    }
-  }
-
- private:
-  static constexpr int64_t kDepth = 128;
-
-  int64_t sums_[kSize * kSize];
-  int16_t columns_[kSize][kDepth];
-  int16_t row_[kDepth];
-};
-
-template <typename T>
-void multiply_tiles(const T* x, int64_t x_zero, const T* y, int64_t y_zero, const int64_t (&mkn)[3],
-                    const Quantizer<T>& quantize, T* results) {
+void multiply_blocks(const T* x, int64_t x_zero, const T* y, int64_t y_zero, const int64_t (&mkn)[3], bool transposed,
+                     const Quantizer<T>& quantize, T* results) {
   const int64_t m = mkn[0], k = mkn[1], n = mkn[2];
-  Tile<T> tile;
-  for (int64_t row = 0; row < m; row += tile.kSize) {
-    const int64_t rows = m - row < tile.kSize ? m - row : tile.kSize;
-    for (int64_t column = 0; column < n; column += tile.kSize) {
-      const int64_t columns = n - column < tile.kSize ? n - column : tile.kSize;
-      tile.multiply(x + row * k, x_zero, y + column, y_zero, rows, columns, k, n);
-      tile.store(rows, columns, n, quantize, results + row * n + column);
+  Block block;
+  for (int64_t column = 0; column < n; column += Block::kRows) {
+    const int64_t columns = n - column < Block::kRows ? n - column : Block::kRows;
+    for (int64_t row = 0; row < m; row += Block::kColumns) {
+      const int64_t rows = m - row < Block::kColumns ? m - row : Block::kColumns;
+      block.multiply(
+          columns, rows, k,
+          [&](int64_t start, int64_t count, int16_t* to) {
+            for (int64_t c = 0; c < columns; ++c) {
+              const T* const from = transposed ? y + (column + c) * k + start : y + start * n + column + c;
+              less_zero_point(from, transposed ? 1 : n, static_cast<int32_t>(y_zero), count, to + c * Block::kDepth);
+            }
+          },
+          [&](int64_t r, int64_t start, int64_t count, int16_t* to) {
+            less_zero_point(x + (row + r) * k + start, 1, static_cast<int32_t>(x_zero), count, to);
+          });
+      for (int64_t r = 0; r < rows; ++r) {
+        store_sums(
+            quantize, block.sums(r), [](int64_t) { return 0; }, true, 1.0f, columns, results + (row + r) * n + column);
+      }
     }
   }
 }
@@ -138,10 +112,10 @@ Tensor& cadence_quantized_matmul_out(KernelRuntimeContext& ctx, const Tensor& X,
     const Quantizer<T> quantize(factor, out_zero_point);
     const int64_t batch = batch_of(X);
     // One row reads each column once, so that copying them would not pay.
-    if (!transposed && m > 1 && is_narrow<T, T>(X_zero_point, Y_zero_point)) {
+    if (m > 1 && k <= kNarrowSum && is_narrow<T, T>(X_zero_point, Y_zero_point)) {
       for (int64_t each = 0; each < batch; ++each) {
-        multiply_tiles(X.const_data_ptr<T>() + each * m * k, X_zero_point, Y.const_data_ptr<T>() + each * k * n,
-                       Y_zero_point, mkn, quantize, out.mutable_data_ptr<T>() + each * m * n);
+        multiply_blocks(X.const_data_ptr<T>() + each * m * k, X_zero_point, Y.const_data_ptr<T>() + each * k * n,
+                        Y_zero_point, mkn, transposed, quantize, out.mutable_data_ptr<T>() + each * m * n);
       }
       return;
     }

@@ -43,6 +43,45 @@ void softmax(int64_t length, const Load& load, const Store& store) {
   }
 }
 
+// Lines of 8-bit integers. Exponentials of differences to the largest integer are a table of 256 numbers, which all
+// lines share; a long line also shares the 256 results.
+template <typename T>
+class Softmax8bit {
+ public:
+  Softmax8bit(float scale, const Quantizer<T>& quantize) : quantize_(quantize) {
+    for (int64_t below = 0; below < kCount; ++below) {
+      exponentials_[below] = static_cast<float>(std::exp(-static_cast<double>(scale) * static_cast<double>(below)));
+    }
+  }
+
+  void operator()(const T* values, int64_t length, int64_t step, T* results) const {
+    T most = values[0];
+    for (int64_t i = 1; i < length; ++i) {
+      most = values[i * step] > most ? values[i * step] : most;
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      sum += static_cast<double>(exponentials_[most - values[i * step]]);
+    }
+    const float factor = static_cast<float>(1.0 / sum);
+    const auto probability = [=](int64_t below) { return exponentials_[below] * factor; };
+    T table[kCount];
+    if (length >= kCount / 2) {
+      quantize_.store(probability, kCount, table);
+    }
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t below = most - values[i * step];
+      results[i * step] = length >= kCount / 2 ? table[below] : quantize_(probability(below));
+    }
+  }
+
+ private:
+  static constexpr int64_t kCount = 256;
+
+  const Quantizer<T>& quantize_;
+  float exponentials_[kCount];
+};
+
 bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& input, int64_t dim, size_t* normalized,
              Tensor& out) {
   return check_dim(ctx, op, dim, input.dim(), normalized) && check_same_dtype(ctx, op, input, out) &&
@@ -69,6 +108,17 @@ Tensor& cadence_quantized_softmax_per_tensor_out(KernelRuntimeContext& ctx, cons
   dispatch<int8_t, uint8_t, int16_t>(ctx, op, "an input", input.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     const Quantizer<T> quantize(inverse(out_scale), out_zero_point);
+    // Floats hold the zero point exactly, and making the table pays.
+    if constexpr (sizeof(T) == 1) {
+      if (is_narrow(in_zero_point) && input.numel() >= 256) {
+        const Softmax8bit<T> softmax_of(affine.scale, quantize);
+        for (int64_t line = 0; line < lines.count; ++line) {
+          softmax_of(input.const_data_ptr<T>() + lines.start(line), lines.length, lines.step,
+                     out.mutable_data_ptr<T>() + lines.start(line));
+        }
+        return;
+      }
+    }
     for (int64_t line = 0; line < lines.count; ++line) {
       const T* const values = input.const_data_ptr<T>() + lines.start(line);
       T* const results = out.mutable_data_ptr<T>() + lines.start(line);
