@@ -217,7 +217,7 @@ class There(torch.nn.Module):
 
 
 def test_complex_inputs_have_other_last_bits_too() -> None:
-    # Scaled, because the rounding errors of some processors' transforms are 5e-7 of numbers near 1, and differences above
+    # Scaled: the rounding errors of some processors' transforms are 5e-7 of numbers near 1, and differences above
     # 1e-6 are never excused.
     z = torch.complex(torch.randn(4, 100), torch.randn(4, 100)) / 8
     assert is_right(compared(There(), z, lambda answer: answer * -1))

@@ -54,8 +54,8 @@ struct Failure : std::exception {
   std::string message;
 };
 
-/// Calls a function of xgrammar. Returns the error message, or "". Throws nothing: an exception that left the thread of a
-/// Worker would end the process.
+/// Calls a function of xgrammar. Returns the error message, or "". Throws nothing: an exception that left the thread of
+/// a Worker would end the process.
 template <typename Function>
 std::string problem_of(const Function& function) noexcept {
   try {
