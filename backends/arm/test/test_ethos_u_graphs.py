@@ -67,14 +67,3 @@ def test_a_product_with_a_number_is_a_rescale() -> None:
             lowered, converted = _lowered(product, *inputs)
             assert lowered.operators["MUL"] == count
             assert steps(lowered, converted, inputs) <= 1
-
-
-def test_parts_of_batches_are_one_slice() -> None:
-    """Vela copies each batch by a command of its own, so the axes in front of a slice are one."""
-    inputs = (torch.randn(4, 5, 6, 7),)
-    lowered, converted = _lowered(lambda x: (x + 1)[:, :, 1:4] * 2, *inputs)
-    (block,) = lowered.files[0].regions[0].blocks
-    (part,) = (each for each in block.operators if each.outputs[0].startswith("slice"))
-    shapes = {tensor.name: list(tensor.shape) for tensor in block.tensors}
-    assert (shapes[part.inputs[0]], shapes[part.outputs[0]]) == ([20, 6, 7], [20, 3, 7])
-    assert steps(lowered, converted, inputs) <= 1

@@ -92,10 +92,11 @@ def test_targets_and_memory_modes(target: str, mode: str, bits: int) -> None:
     _check(*OPERATORS["max_pool"](), EthosUCompileSpec(target, memory_mode=mode), bits)
 
 
-@pytest.mark.parametrize(("name", "last", "first"), [("convolution", 0, 32), ("block", 0, 33), ("network", 0, 0)])
+@pytest.mark.parametrize(("name", "last", "first"), [("convolution", 0, 32), ("block", 0, 33), ("network", 1, 1)])
 def test_channels_last_needs_no_transpose(name: str, last: int, first: int) -> None:
     """ETU-16: inputs and outputs of a program with the channels last are not transposed. With the channels first,
-    inputs of few channels are transposed by a convolution; Vela transposes others and the outputs by pools."""
+    inputs of few channels are transposed by a convolution; Vela transposes others and the outputs by pools. The mean
+    of the network is a pool, too."""
     model, (image,) = {
         "convolution": lambda: (nn.Conv2d(8, 16, 3, padding=1), (torch.randn(1, 8, 16, 16),)),
         "block": lambda: (InvertedResidual(16), (torch.randn(1, 16, 16, 16),)),

@@ -294,11 +294,6 @@ class Builder(Graph):
         if value.constant is not None:
             cut = tuple(slice(first, first + count) for first, count in zip(start, size, strict=True))
             return self._computed(value, "slice", (tuple(start), tuple(size)), lambda array: array[cut])
-        if self.specification.is_U55_subset:
-            start, sizes, parts = merged(value.shape, start, size)
-            whole = self.reshape(value, sizes)
-            part = self.emit(Op["SLICE"], [whole, self.shape(start), self.shape(parts)], parts, value.dtype)
-            return self.reshape(part, size)
         return self.emit(Op["SLICE"], [value, self.shape(start), self.shape(size)], size, value.dtype)
 
     def cut(self, value: Value, axis: int, start: int, size: int) -> Value:
@@ -360,16 +355,3 @@ class Builder(Graph):
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which operands of equal rank are broadcast."""
     return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
-
-
-def merged(shape: Sequence[int], start: Sequence[int], size: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """A slice with as few axes as possible: an axis that is taken whole joins its left neighbour if that is taken
-    whole, too. Vela copies each batch by a command of its own. Returns the start, the shape and the size."""
-    axes: list[tuple[int, int, int]] = []
-    for each in zip(start, shape, size, strict=True):
-        if axes and each[1] == each[2] and axes[-1][1] == axes[-1][2]:
-            axes[-1] = (0, axes[-1][1] * each[1], axes[-1][2] * each[2])
-        else:
-            axes.append(each)
-    starts, sizes, parts = (list(numbers) for numbers in zip(*axes, strict=True))
-    return starts, sizes, parts
