@@ -69,6 +69,7 @@ OPERATORS: dict[str, Callable[[], Model]] = {
     "rsqrt": _of(lambda x: torch.rsqrt(x * x + 0.1), (2, 6, 16)),
     "softmax": _of(lambda x: F.softmax(x, -1), (1, 8, 5, 10)),
     "softmax_of_long_rows": _of(lambda x: F.softmax(x, -1), (2, 3, 80)),
+    "softmax_of_five_dimensions": _of(lambda x: F.softmax(x, -1), (8, 1, 4, 1, 16)),
     "softmax_of_two": _of(lambda x: F.softmax(x, -1), (3, 2)),
     "log_softmax": _of(lambda x: F.log_softmax(x, -1), (3, 10)),
     "layer_norm": _of(nn.LayerNorm(16), (2, 6, 16)),
