@@ -82,7 +82,8 @@ def _transcribe(options: argparse.Namespace) -> int:
             sys.stdout.flush()
 
     def write_segment(segment: Any) -> None:
-        for part in segment.words if options.word_times else [segment]:
+        parts = [segment] if options.timestamps or not options.word_times else []
+        for part in [*parts, *(segment.words if options.word_times else [])]:
             if not options.json:
                 print(f"[{_clock(part.start)} --> {_clock(part.end)}] {part.text.strip()}", flush=True)
 

@@ -119,7 +119,7 @@ void transcribe_samples(JNIEnv* env, jclass, jlong asr, jfloatArray samples, jlo
 bool receive_segment(const et_asr_segment* segment, void* context) {
   const auto& receiver = *static_cast<TextReceiver*>(context);
   JNIEnv* const env = receiver.env;
-  const jbyteArray text = to_bytes(env, segment->text, std::char_traits<char>::length(segment->text));
+  const jbyteArray text = to_bytes(env, segment->text, segment->text_size);
   std::vector<jdouble> numbers;
   for (size_t i = 0; i < segment->word_count; ++i) {
     numbers.push_back(segment->words[i].start);
@@ -127,9 +127,9 @@ bool receive_segment(const et_asr_segment* segment, void* context) {
   }
   const auto count = static_cast<jsize>(numbers.size());
   const jdoubleArray times = text == nullptr ? nullptr : env->NewDoubleArray(count);
-  const jobjectArray words =
-      times == nullptr ? nullptr
-                       : to_byte_arrays(env, segment->word_count, [&](size_t i) { return segment->words[i].text; });
+  const jobjectArray words = times == nullptr ? nullptr : to_byte_arrays(env, segment->word_count, [&](size_t i) {
+    return std::string_view(segment->words[i].text, segment->words[i].text_size);
+  });
   if (words == nullptr) {
     return false;  // an exception is pending
   }

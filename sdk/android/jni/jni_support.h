@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <executorch/extension/c_api/executorch.h>
@@ -57,13 +58,20 @@ std::vector<std::string> to_strings(JNIEnv* env, jobjectArray array);
 
 /// Null, with a pending exception, if Java has no memory left.
 jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size);
-/// Converts `count` texts, which `text(i)` returns as C strings.
+inline std::string_view view_of(std::string_view text) {
+  return text;
+}
+inline std::string_view view_of(const char* text) {
+  return text != nullptr ? text : std::string_view();
+}
+
+/// Converts `count` texts, which `text(i)` returns as C strings or views.
 template <typename Text>
 jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
   jobjectArray array = env->NewObjectArray(static_cast<jsize>(count), java.byte_array, nullptr);
   for (size_t i = 0; array != nullptr && i < count; ++i) {
-    const char* const value = text(i);
-    const jbyteArray bytes = to_bytes(env, value, value != nullptr ? std::char_traits<char>::length(value) : 0);
+    const std::string_view value = view_of(text(i));
+    const jbyteArray bytes = to_bytes(env, value.data(), value.size());
     if (bytes == nullptr) {
       return nullptr;
     }

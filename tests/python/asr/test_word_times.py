@@ -136,6 +136,8 @@ def test_programs_without_alignment_heads(tmp_path: Path) -> None:
         ([[0, -1]], "has head -1 of layer 0"),
         ([[0]], "expected pairs of layer and head"),
         ([3], "expected pairs of layer and head"),
+        (5, "alignment_heads is 5; expected pairs of layer and head"),
+        ({"a": 1}, "expected pairs of layer and head"),
     ],
 )
 def test_heads_that_the_model_does_not_have(heads: Any, message: str, tmp_path: Path) -> None:

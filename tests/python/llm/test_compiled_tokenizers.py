@@ -90,7 +90,8 @@ def test_damaged_compiled_tokenizers_are_refused_or_work(data: st.DataObject, sm
 
 @pytest.mark.parametrize("word", [0, 7, 1 << 24, 0xFFFFFFF0, 0xFFFFFFFF])
 def test_each_word_of_a_compiled_tokenizer_may_be_wrong(word: int, small_compiled: bytes) -> None:
-    """Entries of tables are not checked before they are used: a wrong one is refused, or leads to other tokens."""
+    """Entries of tables are not checked before they are used: a wrong one is refused, or leads to other tokens of the
+    vocabulary."""
     text, refused = "ab aab c<|end|>", 0
     for at in range(16, len(small_compiled) - 3, 4):
         damaged = small_compiled[:at] + word.to_bytes(4, "little") + small_compiled[at + 4 :]
@@ -102,8 +103,5 @@ def test_each_word_of_a_compiled_tokenizer_may_be_wrong(word: int, small_compile
             continue
         assert all(0 <= token < tokenizer.vocab_size() for token in ids)
         for token in ids:
-            try:
-                tokenizer.id_to_piece(token)
-            except (RuntimeError, ValueError, IndexError) as error:
-                assert str(error)
+            assert isinstance(tokenizer.id_to_piece(token), bytes)
     assert refused > 0

@@ -106,6 +106,8 @@ def test_the_template_names_an_end_that_the_file_does_not(tmp_path: Path) -> Non
     assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
     (tmp_path / "config.json").write_text(json.dumps({"eos_token_id": [2, 3]}))
     assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [2, 3, 4]
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": []}))
+    assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [2, 3, 4]
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": 3}))
     assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
 

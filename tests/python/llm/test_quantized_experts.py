@@ -118,6 +118,8 @@ def test_a_program_is_the_sum_of_the_chosen_experts(settings: dict[str, Any]) ->
             "must have torchao's weights of 4 bits without zero points and bias",
         ),
         (5, 6, "num_activated_experts is 6, with 5 experts"),
+        (7, 0, "hidden_dim is 0 and dim is 96; both must be at least 1"),
+        (7, -32, "hidden_dim is -32 and dim is 96"),
         (9, 24, "group_size must be a multiple of 16 that divides"),
         (10, 3, "weights have 4 or 8 bits, found 3"),
         (11, "softmax", "expert_bias needs score_func='sigmoid'"),

@@ -249,6 +249,15 @@ def test_spaces_that_many_tokens_take_end_with_an_error() -> None:
         tokenizer.encode(" " * 60_000)
 
 
+def test_spaces_that_a_token_has_taken_are_read_once() -> None:
+    """A million matches among the spaces that `X` takes: none of them reads the spaces behind it."""
+    reference = trained("BPE", pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=False))
+    reference.add_special_tokens([AddedToken("X", rstrip=True), AddedToken(" ", lstrip=True, rstrip=True)])
+    compare(reference, ["X" + " " * count + end for count in (1, 2, 9) for end in ("", "a", "X")])
+    tokenizer = loaded(reference)
+    assert tokenizer.encode("X" + " " * 1_000_000) == tokenizer.encode("X")
+
+
 @pytest.mark.parametrize("ignore_merges", [False, True])
 @pytest.mark.parametrize("fuse_unk", [False, True])
 @pytest.mark.parametrize("byte_fallback", [False, True])

@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--model_mode", default="kv", choices=["kv", "hybrid"], help="kv: one token per call; hybrid: also a prefill"
     )
-    found.add_argument("--prefill_ar_len", type=int, default=32, help="the tokens of a call of hybrid's prefill")
+    found.add_argument("--prefill_ar_len", type=int, help="the tokens of a call of hybrid's prefill (default: 32)")
     found.add_argument("--max_seq_len", type=int, default=512, help="the number of tokens in a context")
     found.add_argument("--prompt", action="append", default=[], help="text for calibration; may be given several times")
     found.add_argument("--tasks", nargs="+", help="data sets of lm-eval; this script prints that it does not read them")
@@ -73,6 +73,10 @@ def _model(options: argparse.Namespace, config: LLMModelConfig) -> LlamaModel:
             raise ValueError(f"pass --{name}: a program is made from it")
     if options.max_seq_len < 2:
         raise ValueError(f"--max_seq_len is {options.max_seq_len}; expected at least 2 tokens")
+    if options.model_mode != "hybrid" and options.prefill_ar_len is not None:
+        raise ValueError(f"--prefill_ar_len is for --model_mode hybrid, found --model_mode {options.model_mode}")
+    if options.prefill_ar_len is None:
+        options.prefill_ar_len = 32
     if options.model_mode == "hybrid" and not 2 <= options.prefill_ar_len < options.max_seq_len:
         raise ValueError(
             f"--prefill_ar_len is {options.prefill_ar_len}; expected 2 to {options.max_seq_len - 1} tokens, less than "

@@ -131,7 +131,9 @@ def alignment_heads(whisper: Any) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     layers, heads = whisper.config.decoder_layers, whisper.config.decoder_attention_heads
     named = getattr(whisper.generation_config, "alignment_heads", None) or []
-    if not all(isinstance(pair, list | tuple) and [type(i) for i in pair] == [int, int] for pair in named):
+    if not isinstance(named, list | tuple) or not all(
+        isinstance(pair, list | tuple) and [type(i) for i in pair] == [int, int] for pair in named
+    ):
         raise CheckpointError(f"generation_config.json: alignment_heads is {named}; expected pairs of layer and head")
     for layer, head in sorted(map(tuple, named)):
         if not (0 <= layer < layers and 0 <= head < heads):

@@ -12,11 +12,15 @@ public struct AsrSegment: Sendable, Equatable {
   init(_ segment: et_asr_segment) {
     start = segment.start
     end = segment.end
-    text = String(cString: segment.text)
+    text = string(segment.text, segment.text_size)
     words = UnsafeBufferPointer(start: segment.words, count: segment.word_count).map {
-      AsrWord(start: $0.start, end: $0.end, text: String(cString: $0.text))
+      AsrWord(start: $0.start, end: $0.end, text: string($0.text, $0.text_size))
     }
   }
+}
+
+private func string(_ text: UnsafePointer<CChar>, _ size: Int) -> String {
+  String(decoding: UnsafeRawBufferPointer(start: text, count: size), as: UTF8.self)
 }
 
 /// A word and its times in seconds from the beginning of the sound.

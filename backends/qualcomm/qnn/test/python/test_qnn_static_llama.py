@@ -322,6 +322,8 @@ def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert set(ReferenceProgram(Path("both", "llama_qnn.pte"))._methods) == {"kv_forward", "prefill_forward"}
     assert run_script(SCRIPT, *call, *hybrid, "--prefill_ar_len", "8") == 1
     assert "--prefill_ar_len is 8; expected 2 to 7 tokens" in capsys.readouterr().err
+    assert run_script(SCRIPT, *call, "--prefill_ar_len", "4", "--compile_only") == 1
+    assert "--prefill_ar_len is for --model_mode hybrid, found --model_mode kv" in capsys.readouterr().err
     monkeypatch.setattr(torch.export, "export", None)
     assert run_script(SCRIPT, *call, "--compile_only", "--pre_gen_pte", "artifact") == 0
     assert run_script(SCRIPT, *device, "--compile_only") == 1

@@ -64,6 +64,8 @@ def quantized_moe_ffn_meta(
         raise ValueError(f"{_OP}: expert_bias needs score_func='sigmoid': with 'softmax', ExecuTorch has no bias")
     if weight_nbit not in (4, 8):
         raise ValueError(f"{_OP}: weights have 4 or 8 bits, found {weight_nbit}")
+    if hidden_dim <= 0 or dim <= 0:
+        raise ValueError(f"{_OP}: hidden_dim is {hidden_dim} and dim is {dim}; both must be at least 1")
     if group_size <= 0 or group_size % _COLUMNS or dim % group_size or hidden_dim % group_size:
         raise ValueError(
             f"{_OP}: group_size must be a multiple of {_COLUMNS} that divides dim ({dim}) and hidden_dim "

@@ -151,9 +151,10 @@ std::function<void(const Segment&)> segment_receiver(et_asr& asr, et_asr_segment
     std::vector<et_asr_word> words;
     words.reserve(segment.words.size());
     for (const auto& word : segment.words) {
-      words.push_back({word.start, word.end, word.text.c_str()});
+      words.push_back({word.start, word.end, word.text.c_str(), word.text.size()});
     }
-    const et_asr_segment given{segment.start, segment.end, segment.text.c_str(), words.data(), words.size()};
+    const et_asr_segment given{segment.start,       segment.end,  segment.text.c_str(),
+                               segment.text.size(), words.data(), words.size()};
     return receive(&given, context);
   });
 }

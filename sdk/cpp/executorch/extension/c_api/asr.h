@@ -65,17 +65,20 @@ ET_API et_status et_asr_transcribe_file(et_asr* asr, const char* wav_path, const
 ET_API et_status et_asr_transcribe_samples(et_asr* asr, const float* samples, size_t count, const et_asr_config* config,
                                            et_asr_text text, void* context, et_error** error);
 
-/** A word, with the space before it, and its times, in seconds from the beginning of the sound. */
+/** A word, with the space before it, and its times, in seconds from the beginning of the sound. `text`: `text_size`
+ * bytes of UTF-8, which may include NUL, and a NUL. */
 typedef struct et_asr_word {
   double start;
   double end;
   const char* text;
+  size_t text_size;
 } et_asr_word;
 /** A part of a text, such as a sentence, and its times. `words`: with "word_times", its words. */
 typedef struct et_asr_segment {
   double start;
   double end;
   const char* text;
+  size_t text_size;
   const et_asr_word* words;
   size_t word_count;
 } et_asr_segment;

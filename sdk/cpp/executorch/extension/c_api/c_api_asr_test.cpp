@@ -3,6 +3,7 @@
 #include <executorch/extension/c_api/asr.h>
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -186,9 +187,11 @@ std::string line_of(const char* kind, double start, double end, const char* text
 bool receive_segment(const et_asr_segment* segment, void* context) {
   auto& to = *static_cast<Lines*>(context);
   to.lines.push_back(line_of("part", segment->start, segment->end, segment->text));
+  EXPECT_EQ(std::strlen(segment->text), segment->text_size);
   for (size_t i = 0; i < segment->word_count; i++) {
     const et_asr_word& word = segment->words[i];
     to.lines.push_back(line_of("word", word.start, word.end, word.text));
+    EXPECT_EQ(std::strlen(word.text), word.text_size);
   }
   to.parts++;
   return to.parts < to.most_parts;

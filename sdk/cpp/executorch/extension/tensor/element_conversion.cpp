@@ -56,13 +56,15 @@ To convert_element(From value) {
   }
 }
 
-/// Whether an element of the integer type T holds a number without its fraction. Beyond the range, a conversion is
-/// undefined. The unsigned types of interchange saturate instead.
+/// Whether a number is in the range of the integer type T, as PyTorch requires it; its fraction is dropped later. Beyond
+/// the range, a conversion is undefined. The unsigned types of interchange saturate instead.
 template <typename T>
 bool holds(double value) {
-  constexpr double kEnd = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+  constexpr auto kMost = std::numeric_limits<T>::max();
+  constexpr double kEnd = static_cast<double>(kMost / 2 + 1) * 2;  // float64 does not have the largest int64
   return (std::is_unsigned_v<T> && sizeof(T) > 1) ||
-         (value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kEnd);
+         (value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+          (sizeof(T) < sizeof(int64_t) ? value <= static_cast<double>(kMost) : value < kEnd));
 }
 
 /// As in PyTorch, unsigned types also hold the negative numbers that wrap to one of theirs.

@@ -62,6 +62,8 @@ TEST(RefusedTensorsTest, NumbersBeyondAnIntegerTypeAreRefused) {
   refuses({[] { return full({2}, 300, ScalarType::Byte); }, [] { return full({2}, -256, ScalarType::Byte); },
            [] { return full({2}, 128, ScalarType::Char); }, [] { return full({2}, -40000, ScalarType::Short); },
            [] { return full({2}, INT64_MAX, ScalarType::Int); }, [] { return full({2}, 1e10, ScalarType::Int); },
+           [] { return full({2}, 127.9, ScalarType::Char); }, [] { return full({2}, -128.9, ScalarType::Char); },
+           [] { return full({2}, 255.5, ScalarType::Byte); }, [] { return full({2}, -0.5, ScalarType::Byte); },
            [] { return full({2}, -1.0, ScalarType::Byte); }, [] { return full({2}, kInfinity, ScalarType::Long); },
            [] { return full({2}, 0x1p63, ScalarType::Long); }, [] { return full({2}, std::nan(""), ScalarType::Char); },
            [] { return scalar_tensor(65536, ScalarType::UInt16); }},

@@ -84,7 +84,7 @@ def _ends(folder: Path, tokenizer: CppHFTokenizer) -> list[int]:
     generation."""
     for path in (folder / "generation_config.json", folder / "config.json"):
         found = _json(path).get("eos_token_id")
-        if found is None:
+        if found is None or found == []:
             continue
         ends = found if isinstance(found, list) else [found]
         if not all(isinstance(end, int) and not isinstance(end, bool) and end >= 0 for end in ends):

@@ -101,8 +101,9 @@ Result<TensorPtr> joined(const std::vector<TensorPtr>& parts, const std::string&
   for (const TensorPtr& part : parts) {
     ET_CHECK_OR_RETURN_ERROR(
         part->size(2) == parts.front()->size(2) && part->scalar_type() == parts.front()->scalar_type(), InvalidProgram,
-        "method '%s' gives embeddings of %d and then of %d numbers", method.c_str(),
-        static_cast<int>(parts.front()->size(2)), static_cast<int>(part->size(2)));
+        "method '%s' gives embeddings of %d numbers (%s) and then of %d (%s)", method.c_str(),
+        static_cast<int>(parts.front()->size(2)), runtime::toString(parts.front()->scalar_type()),
+        static_cast<int>(part->size(2)), runtime::toString(part->scalar_type()));
     const auto* const data = static_cast<const uint8_t*>(part->const_data_ptr());
     bytes.insert(bytes.end(), data, data + part->nbytes());
     rows += static_cast<SizesType>(part->size(1));

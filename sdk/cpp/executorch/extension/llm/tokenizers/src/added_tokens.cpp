@@ -66,6 +66,12 @@ const AddedTokens::Token* AddedTokens::find(std::string_view content) const {
 }
 
 bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, size_t& begin, size_t& end) {
+  // The token before has taken these spaces, up to the next character that is none. As in Hugging Face's tokenizers, a
+  // token that begins with spaces is found among them, but not one that would take what is before it, too: nothing is
+  // left for that. Checked first, because reading the spaces again for each match would take quadratic time.
+  if (token.left_strip && end <= kept) {
+    return false;
+  }
   const auto character_before = [&](size_t at) {
     size_t start = previous_character(text, at);
     return next_character(text, start);
@@ -81,9 +87,7 @@ bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, s
   while (token.right_strip && end < text.size() && is_space(character_at(end))) {
     next_character(text, end);
   }
-  // The token before has taken these spaces. As in Hugging Face's tokenizers, a token that begins with spaces is found
-  // among them, but not one that would take what is before it, too: nothing is left for that.
-  return !token.left_strip || end > kept;
+  return true;
 }
 
 }  // namespace tokenizers::detail

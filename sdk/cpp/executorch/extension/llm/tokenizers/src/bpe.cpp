@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cinttypes>
 
 #include "byte_level.h"
 #include "failure.h"
@@ -29,7 +30,7 @@ class PairTable {
     return entries_.empty() ? Merge{kNoRank, kNoToken} : entries_[slot(left, right)].merge;
   }
   void write(CompiledWriter& writer) const { writer.add(entries_); }
-  /// Does not read the entries: whoever uses the token of a merge checks that the vocabulary contains it.
+  /// Does not read the entries: tokenize_part() checks that the vocabulary contains the tokens that it returns.
   Error read(CompiledReader& reader) {
     TK_CHECK_OK_OR_RETURN_ERROR(reader.next(entries_));
     if ((entries_.size() & (entries_.size() - 1)) != 0) {
@@ -272,15 +273,19 @@ Error Bpe::tokenize_part(std::string_view word, Workspace& workspace, std::vecto
     }
   }
   split_characters(word, workspace);
-  merge_symbols(workspace.symbols, workspace.merges, [this](const Symbol& left, const Symbol& right) {
-    const Merge merge = merges_.find(left.token, right.token);
-    return merge.token < vocabulary_.size() ? merge : Merge{kNoRank, kNoToken};  // the table may be damaged
-  });
+  merge_symbols(workspace.symbols, workspace.merges,
+                [this](const Symbol& left, const Symbol& right) { return merges_.find(left.token, right.token); });
   if (whole != kNoToken && known == kUnknown) {
     const bool same = workspace.symbols.size() == 1 && workspace.symbols[0].token == whole;
     whole_[whole].store(same ? kIsItself : kIsNot, std::memory_order_relaxed);
   }
   for (const Symbol& symbol : workspace.symbols) {
+    if (!vocabulary_.contains(symbol.token)) {
+      return fail(Error::ParseFailure,
+                  "the compiled tokenizer is damaged: a merge gives token %" PRIu32
+                  ", which the vocabulary does not have. Compile it again.",
+                  symbol.token);
+    }
     ids.push_back(symbol.token);
   }
   workspace.work.give_back(kBytesPerSymbol * most);
