@@ -66,7 +66,7 @@ def plug_ins(package: str, file: str, depth: int, group: str) -> list[PlugIn]:
         depth: 1 for `<package>/<name>/<file>`, 2 for `<package>/<family>/<name>/<file>` too.
         group: The group of entry points, each `name = module` or `name = module:attribute`.
 
-    Both lists are sorted by name.
+    The folders are sorted by name, and so are the entry points.
     """
     return [*sorted(_in_folders(package, file, depth), key=lambda found: found.name), *_entry_points(group)]
 

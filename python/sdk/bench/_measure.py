@@ -2,9 +2,9 @@
 """The order in which processes start and take turns.
 
 Each program runs in several fresh processes, because the addresses of its memory affect its speed. Two programs are
-measured in pairs of processes, which take turns. Which one is first alternates from pair to pair and from turn to turn,
-so that other load on the machine affects both. A pair gives one ratio, the median over its turns; the spread of the
-figure is the spread over pairs.
+measured in pairs of processes, which take turns. Which one is first alternates from turn to turn, and changes after
+every two pairs, so that other load on the machine affects both. A pair gives one ratio, the median over its turns; the
+spread of the figure is the spread over pairs.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def measure(subjects: Sequence[Subject], plan: Plan) -> tuple[list[Series], list
     series = [Series(subject) for subject in subjects]
     ratios = []
     for number in range(plan.processes):
-        # Cold and warm starts alternate, and so does the program that starts first.
+        # Cold and warm starts alternate. The program that starts first changes after one of each.
         cold, turned = number % 2 == 0, number // 2 % 2 == 1
         order = list(range(len(subjects)))[:: -1 if turned else 1]
         with ExitStack() as stack:

@@ -17,8 +17,8 @@ Facts = dict[str, Any]
 
 
 def facts(series: Sequence[Series], ratio: Interval | Refusal | None) -> Facts:
-    """The figures as `--json` prints them. Times are in seconds. A missing figure is null, and a field beside it says
-    why."""
+    """The figures as `--json` prints them. Times are in seconds. A missing figure is null, and `refused` beside it says
+    why; a missing percentile needs more samples."""
     return {"programs": [_program(one) for one in series], "ratio": None if ratio is None else _interval(ratio)}
 
 

@@ -4,7 +4,7 @@ with one.
 
 `start`    loads the program and calls its method once
 `measure`  calls it for some time, in batches
-`memory`   returns the peak of the resident memory since before the start
+`memory`   returns by how much the peak of the resident memory exceeds that before the start
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 A command is `main(argv, prog)` of a folder's `__main__.py`. It builds a `Parser`, and `finish` runs its work:
 
-    parser = Parser(prog, __doc__)
+    parser = Parser(prog, __doc__, "the program fails")
     parser.add_argument("file", ...)
     return finish(parser, argv, run)    # run(options) returns the exit status
 

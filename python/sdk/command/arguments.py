@@ -64,8 +64,8 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
 
 
 def chosen_backend(name: str | None) -> Backend | None:
-    """The backend of `--backend NAME`: by default the one for CPUs; None for `portable`. Raises CommandError for an
-    unknown backend, or one without a delegate."""
+    """The backend of `--backend NAME`: by default the one for CPUs; None for `portable`, or if no backend is the
+    default. Raises CommandError for an unknown backend, or one without a delegate."""
     from sdk.backends.registry import BackendError, backend, default_backend
 
     if name == "portable":

@@ -9,4 +9,5 @@ run           runs the program here, or reads the records of a device
 departures    compares each operator with eager mode
 layer_losses  the accuracy loss of each quantised layer
 report        text and JSON
+session       one call of the command: loads the files, runs and compares
 """

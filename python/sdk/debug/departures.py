@@ -46,11 +46,12 @@ class Comparison:
         node: The operator's node in the exported graph.
         event: The runtime's event.
         expected, found: Both results, with the same shape.
-        error: The largest difference; infinite if one of them is not finite.
+        error: The largest difference; infinite if a value of one is not finite and that of the other is different.
         position: The position of the largest difference.
         tolerance: The largest difference that rounding explains.
         rounding: The difference between eager mode and float64.
-        departs: Whether the error exceeds the tolerance.
+        departs: Whether the error exceeds the tolerance, or quantised integers differ by more than a quarter on
+            average.
         covers: The operators without a recorded result that are compared together with this one, in order.
     """
 
@@ -160,8 +161,8 @@ class _BesideRuntime(Interpreter):
         return tree_map_only(torch.Tensor, torch.clone, operands) if _written(n) else operands
 
     def _run_wide(self, n: Node, operands: tuple[Any, Any], result: Any) -> Any:
-        """Computes the result in float64 from operands in float64. Returns None if the operator has no float64
-        kernel."""
+        """Computes the result in float64 from operands in float64. Returns the result of eager mode if the operator has
+        no float64 kernel, and None if it takes integers whose quantisation is not recorded."""
         if is_quantize(n) and n not in self._compared:
             return _Unrounded(_clamped(n, operands[0][0]))
         if is_dequantize(n) and isinstance(self._wide.get(n.args[0]), _Unrounded):
@@ -207,7 +208,7 @@ def _memory(value: Any) -> set[int]:
 
 @dataclass(frozen=True)
 class _Unrounded:
-    """Returns the floats that quantised integers represent."""
+    """The floats of which quantised integers are made, before rounding."""
 
     values: torch.Tensor
 

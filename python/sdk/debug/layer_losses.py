@@ -3,7 +3,7 @@
 
 A layer is an operator that reads dequantised values: its activations and its weights. A layer in float reads the values
 before quantisation. SQNR(Q) is the ratio of the float model's outputs to the error of the model in which the layers Q
-are quantised. With L layers in total,
+are quantised. With L, the set of all layers,
 
     alone  = SQNR({layer})               the loss that the layer causes by itself
     gain   = SQNR(L - {layer}) - SQNR(L) the gain from keeping the layer in float, in dB
@@ -39,7 +39,7 @@ class LayerLoss:
 
 @dataclass(frozen=True)
 class Losses:
-    """The SQNR of the quantised model, its layers by decreasing gain, and which weights could not be taken from the
+    """The SQNR of the quantised model, its layers by decreasing gain, and a note if weights could not be taken from the
     float model."""
 
     sqnr: float
@@ -128,7 +128,8 @@ class _Partly(Interpreter):
 def _float_weights(
     module: GraphModule, layers: Sequence[Node], inputs: Sequence[Any], model: torch.nn.Module | None
 ) -> tuple[Weights, str | None]:
-    """The weights of the float model, by the order of the calls of each operator, and why some stay quantised."""
+    """The weights of the float model, and why some stay quantised. The n-th call of an operator in one model is the
+    n-th in the other."""
     constants = {
         (layer, source): None
         for layer in layers
@@ -188,7 +189,8 @@ def _operators(graph: GraphModule | tuple[GraphModule, dict[Node, torch.Tensor]]
 
 
 def _folded(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[GraphModule, dict[Node, torch.Tensor]]:
-    """The float model as a graph in which batch norms are fused into convolutions, as quantisation does."""
+    """The float model as a graph in which batch norms are fused into convolutions, as quantisation does, and its
+    constants."""
     from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
     from torchao.quantization.pt2e.quantizer import Quantizer
 

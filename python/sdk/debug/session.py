@@ -103,8 +103,9 @@ def _cases_of(options: Namespace, program: DebuggedProgram) -> dict[str, list[li
 def _known_inputs(
     options: Namespace, cases: list[list[Any]], record: ETRecord
 ) -> Callable[[EventBlock | None], list[list[Any]]]:
-    """Returns the inputs that a run may have used: the user's, those of bundled cases, or the ETRecord's. If the user
-    does not choose a case, the case of the run comes first; without a run, the first case does."""
+    """Returns a function that lists the inputs that a run may have used: the user's, those of bundled cases, or the
+    ETRecord's. If the user does not choose a case, the case of the run comes first; without a run, the first case
+    does."""
     if options.inputs is not None:
         given = [list(pytree.tree_leaves(read_inputs(options.inputs)))]
         return lambda _: given

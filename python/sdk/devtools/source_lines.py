@@ -10,7 +10,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def source_line(stack_trace: str, folders: bool = False) -> str:
-    """`model.py:12`: the innermost line in a file outside torch; "" if all lines are in torch.
+    """`model.py:12`: the innermost line in a file outside installed packages and torch; "" if there is none.
 
     `folders` keeps the path of the file.
     """

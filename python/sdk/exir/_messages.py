@@ -111,8 +111,8 @@ def _is_ours(fn: Any) -> bool:
 
 
 def _node_in(traceback: TracebackType | None) -> Node | None:
-    """The node that a pass was handling when it failed: the variable `node` of the innermost frame that has one, or the
-    interpreter's current node.
+    """The node that a pass was handling when it failed: the variable `node`, `n` or `user` of the innermost frame
+    that has one, or the interpreter's current node.
     """
     found: Node | None = None
     for local in _locals(traceback):

@@ -180,7 +180,7 @@ class ExportedProgramPassManager(fx.PassManager):
         self._checks = _Checks(run_checks_after_each_pass, suppress_check_failures)
 
     def add_checks(self, check: Callable[[ExportedProgram], None]) -> None:
-        """Runs `check` after every pass."""
+        """Adds a check, which runs after every pass if `run_checks_after_each_pass`, and raises on a failure."""
         self._checks.checks.append(check)
 
     def check(self, exported_program: ExportedProgram) -> None:

@@ -146,7 +146,7 @@ class Bool:
 
 @dataclass
 class Double:
-    """A double. Infinities may also be given as the strings "inf" and "-inf", which is how JSON spells them."""
+    """A double. Infinities are kept as the strings "inf" and "-inf", as ExecuTorch's JSON spells them."""
 
     double_val: float | str
 
@@ -308,7 +308,7 @@ class JumpFalseCall:
 
 @dataclass
 class FreeCall:
-    """Releases the memory of the tensor at index `value_index`, which no plan holds."""
+    """Releases the memory of the tensor at index `value_index`, which the memory plan does not contain."""
 
     value_index: int
 

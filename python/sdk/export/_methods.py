@@ -34,7 +34,7 @@ def by_method(given: Any, what: str, models: dict[str, Any]) -> dict[str, Any]:
     """`given` as a dict by method name. Shapes of a single model may be a dict by input name.
 
     Raises:
-        ValueError: it lacks one of several methods, or names a method that does not exist.
+        ValueError: it is not a dict by method name although there are several methods, or names an unknown method.
     """
     if given is None:
         return {}

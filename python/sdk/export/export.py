@@ -158,7 +158,7 @@ class ExportSession:
         return self._stage_registry.get(stage_type)
 
     def get_all_registered_stages(self) -> dict[StageType, Stage]:
-        """Every stage by type, in the order of the pipeline."""
+        """Every stage by type: those of the pipeline in its order, then the types that `register_stage` added."""
         return self._stage_registry
 
     def get_stage_artifacts(self) -> dict[StageType, PipelineArtifact]:
@@ -279,7 +279,8 @@ class ExportSession:
     # Results
 
     def get_exported_program(self, method_name: str = "forward") -> ExportedProgram:
-        """A method as torch.export captured it. Raises RuntimeError before that, KeyError for an unknown name."""
+        """A captured method, in the recipe's dtype and after its ATen passes. Raises RuntimeError before the capture,
+        KeyError for an unknown name."""
         artifact = self._stage_to_artifacts.get(StageType.TORCH_EXPORT)
         if artifact is not None:
             programs = artifact.data

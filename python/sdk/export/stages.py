@@ -35,7 +35,7 @@ PassesOf = Callable[[str, "ExportedProgram"], Any]
 
 
 class PipelineArtifact:
-    """The output of a stage: `data`, and a context that all stages share."""
+    """The output of a stage: `data`, and a context that later stages get copies of."""
 
     def __init__(self, data: Any, context: dict[str, Any]) -> None:
         self.data = data
@@ -50,7 +50,7 @@ class PipelineArtifact:
         return self.context.get(key, default)
 
     def copy_with_new_data(self, new_data: Any) -> PipelineArtifact:
-        """A copy with other data and the same context."""
+        """An artifact with other data and a copy of the context."""
         return PipelineArtifact(new_data, dict(self.context))
 
 

@@ -24,8 +24,8 @@ def differences(first: Path, second: Path) -> list[Difference]:
     """Each difference as `{"path": "methods/forward/memory/1/bytes", "a": ..., "b": ...}`; None means a missing
     value.
 
-    The digests of sections are compared, too, so that different weights are a difference. Raises CommandError as
-    `facts` does, and if the files are of different kinds.
+    The digests of the sections of a `.pte` or `.ptd` are compared, too, so that different weights are a difference.
+    Raises CommandError as `facts` does, and if the files are of different kinds.
     """
     both = facts(first), facts(second)
     if both[0]["kind"] != both[1]["kind"]:
@@ -60,7 +60,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _digests(path: Path, found: dict[str, Any]) -> dict[str, str]:
-    """The SHA-256 of each section with a known position, and of the whole file if it has no sections."""
+    """The SHA-256 of each section with a known position. Without such sections, and for an ETRecord, it is empty."""
     sections = [s for s in found.get("sections", ()) if s["offset"] is not None]
     if not sections or found["kind"] == "etrecord":  # a ZIP file contains times
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Facts of a `.pte`, a `.ptd` and a `.bpte`. Segments are measured, not read."""
+"""Facts of a `.pte`, a `.ptd` and a `.bpte`. Their segments are measured, not interpreted."""
 
 from __future__ import annotations
 

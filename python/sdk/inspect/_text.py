@@ -13,7 +13,7 @@ from sdk.util.words import counted, readable_bytes
 Facts = dict[str, Any]
 
 _LARGEST = 5
-"""The number of planned tensors that are listed for each arena."""
+"""How many planned tensors of an arena, keys of external data and sources of an event are listed at most."""
 
 
 def text(facts: Facts) -> str:

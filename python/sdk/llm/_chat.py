@@ -29,7 +29,8 @@ def main(argv: Sequence[str], prog: str) -> int:
 
 
 _ROOM = 4
-"""An answer gets at least 1 / _ROOM of the context, unless --max-new-tokens asks for less."""
+"""Messages are dropped until an answer has 1 / _ROOM of the context, or the part that --max-new-tokens asks for, if
+that is less."""
 
 
 class Conversation:

@@ -61,7 +61,7 @@ def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptio
 
 def filled(slot: Slot, fill: str, generator: np.random.Generator, shape: tuple[int, ...] | None = None) -> Any:
     """A value of a shape, the input's largest one by default: `zeros`, `ones`, or `random` (normally distributed; 0 and
-    1 for integers)."""
+    1 for integers). For an input that is a number, 1 (or True) whatever `fill` is."""
     if slot.tag != "Tensor":
         return {"Int": 1, "Double": 1.0, "Bool": True}.get(slot.tag)
     shape = slot.shape if shape is None else shape
@@ -170,7 +170,7 @@ def _check_shape(what: str, slot: Slot, shape: tuple[int, ...]) -> None:
 
 
 def _cast(value: Any, slot: Slot, cast: bool) -> Any:
-    """Checks the dtype, so that the message can say what to do. The runtime checks everything else."""
+    """Checks the dtype, so that the message can say what to do, or converts it. The runtime checks everything else."""
     found = str(getattr(value, "dtype", "")).removeprefix("torch.")
     if slot.tag != "Tensor" or not found or found == slot.dtype:
         return value

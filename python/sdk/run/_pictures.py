@@ -37,7 +37,7 @@ class PictureOptions:
 
 
 def as_input(path: Path, slot: Slot, options: PictureOptions) -> Any:
-    """An image as an input of a method: `[N, C, H, W]`, `[N, H, W, C]`, or without N, with 1 or 3 channels.
+    """An image as an input of a method: `[1, C, H, W]`, `[1, H, W, C]`, either without the 1, or `[H, W]`. C is 1 or 3.
 
     Floats are normalised; integers remain 0 to 255. Raises CommandError.
     """

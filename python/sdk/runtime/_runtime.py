@@ -114,8 +114,9 @@ class Runtime:
         Raises:
             ExecuTorchError: The file cannot be read, or is not a sound program, or two data files have the same key.
             NotImplementedError: `enable_etdump` in a build without an event tracer; the package has one.
-            TypeError: `data` is of another type.
-            ValueError: The backend has no reference, or its reference does not run the program.
+            TypeError: `data` or `data_map` is of another type.
+            ValueError: The backend has no reference, its reference does not run the program, or `reference` is given
+                together with `enable_etdump` or a `data_map`.
         """
         program = _as_source(data, "data")
         several = isinstance(data_map, (list, tuple))

@@ -21,8 +21,9 @@ class Result:
 
     Attributes:
         status: `right`, `wrong`, `failed` (the runtime refused it or failed), `not run` (this runtime cannot take it),
-            or `ran` (nothing is expected).
-        reason: Why it is `wrong`, `failed` or `not run`; "" where the following numbers are the reason.
+            or `ran` (nothing is expected, or nothing can be compared).
+        reason: Why it is `wrong`, `failed` or `not run`, or which output was not compared; "" where the following
+            numbers say it all.
         outputs: The number of outputs that are expected.
         output: The output that comes nearest to its limit or exceeds it most; None where none was compared. The
             following are all of this output.
@@ -61,8 +62,8 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
         case: Its number.
         found: Tensors and numbers.
         expected: The same; empty where nothing is expected.
-        tolerance: The allowed difference, relative to an output's largest magnitude; None for 1e-4 for float32, 1e-6
-            for float64, 1e-2 for float16 and 5e-2 for bfloat16. Other dtypes must be equal.
+        tolerance: The allowed difference, relative to an output's largest magnitude; None for that of its dtype in
+            `TOLERANCE`, and 1e-6 for a float that is not a tensor. Other dtypes must be equal.
     """
     if not expected:
         return Result(method, case, RAN)

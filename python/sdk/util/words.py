@@ -14,7 +14,8 @@ _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:
-    """`text` in a colour if `stream` is a terminal and NO_COLOR is not set (https://no-color.org)."""
+    """`text` in a colour if `stream` is a terminal that is not "dumb" and NO_COLOR is not set
+    (https://no-color.org)."""
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\033[{_COLOURS[colour]}m{text}\033[0m"
@@ -60,7 +61,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def readable_seconds(seconds: float) -> str:
-    """`0.021 ms`, `12.3 ms`, `1.52 s`: three digits."""
+    """`0.021 ms`, `12.3 ms`, `1.52 s`: three digits, or three decimals below 1 ms."""
     scaled, unit = (seconds, "s") if seconds >= 1 else (seconds * 1e3, "ms")
     digits = 1 if scaled >= 10 else 2 if scaled >= 1 else 3
     return f"{scaled:.{0 if scaled >= 100 else digits}f} {unit}"

@@ -38,6 +38,7 @@ class BundledProgram:
         Raises:
             AssertionError: A suite names a method that the program does not have, or a case does not fit its method:
                 the number of inputs or outputs, a dtype, sizes, the type of a number.
+            TypeError: `executorch_program` is something else.
             RuntimeError: Neither or both of `executorch_program` and `pte_file_path` were given.
         """
         if executorch_program is None and pte_file_path is None:

@@ -290,11 +290,11 @@ class Inspector:
     ) -> pd.DataFrame:
         """Compares the results of the runtime with those of eager mode, operator by operator.
 
-        A run of the ETDump must have been on inputs of the ETRecord: those of `update_representative_inputs()`, else
-        those of its bundled program's first case, else the example inputs of the export. The first such run is
-        compared. An ETDump of another runtime does not identify its inputs, and its first run is compared. The ETDump
-        needs intermediate outputs and its debug buffer. Results of delegates are compared too, and so are the values
-        that backends record of the operators inside.
+        A run of the ETDump must have been on inputs of the ETRecord: those of `update_representative_inputs()` or of
+        its bundled program's first case, or the example inputs of the export. The first such run is compared. An ETDump
+        of another runtime does not identify its inputs, and its first run is compared. The ETDump needs intermediate
+        outputs and its debug buffer. Results of delegates are compared too, and so are the values that backends record
+        of the operators inside.
 
         Args:
             distance: `"L1"`, `"MSE"` or `"SNR"`, or a custom comparator.

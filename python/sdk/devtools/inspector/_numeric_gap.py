@@ -135,7 +135,7 @@ def _reference_program(
 
 def inputs_of(record: ETRecord, method: str) -> list[list[Any]]:
     """The inputs that an ETRecord has for a method, flat: those of `update_representative_inputs()` or of a bundled
-    case, and otherwise the example inputs of the export. Raises ValueError where it has none."""
+    case, and then the example inputs of the export. Raises ValueError where it has none."""
     programs = programs_of(record)
     if method not in programs:
         raise ValueError(f"the ETRecord has no edge program of method {method!r}")

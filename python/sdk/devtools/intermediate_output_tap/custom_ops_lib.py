@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operator that marks a tapped value. It has no kernel, so no backend delegates it; `strip_taps_` replaces it."""
+"""The operator that marks a tapped value. No backend knows it, so none delegates it, and the runtime has no kernel
+of it: `strip_taps_` replaces it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program as it is stored in a file: its sizes, and the calls of delegates. Weights and payloads are not read."""
+"""A program as it is stored in a file: its sizes, and the calls of delegates. Weights and payloads of a `.pte` are
+not read."""
 
 from __future__ import annotations
 

@@ -54,6 +54,7 @@ def write_page(
 
     Raises:
         ValueError: A file is damaged, of another kind, or of another program.
+        RuntimeError: The ETRecord is damaged or of another kind.
         PageError: The package was built without the library that lays out the graph.
     """
     layout = _asset(_LAYOUT)

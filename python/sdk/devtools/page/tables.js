@@ -1,4 +1,4 @@
-// The views beside the graph: time, weights, numeric gap. Their figures come from the tree of modules, whichever
+// The views beside the graph: time, weights, numeric gap. Times and weights come from the tree of modules, whichever
 // grouping the graph shows.
 
 const ROWS = 40;
@@ -101,7 +101,7 @@ function isOwn([file]) {
   return !/(site|dist)-packages|[\\/]torch[\\/]|^</.test(file);
 }
 
-// The innermost source line outside of PyTorch.
+// The innermost source line outside of PyTorch and other installed packages.
 function lineOf(method, leaf) {
   const own = (leaf.node.frames || []).map(number => method.frames[number]).filter(isOwn);
   return own.length ? own.at(-1)[0].split(/[\\/]/).pop() + ':' + own.at(-1)[1] : '';

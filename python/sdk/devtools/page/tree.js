@@ -129,7 +129,7 @@ function connect(method, leaves) {
   }
 }
 
-// Counts, weights, backends, time and gap of every group, from its leaves.
+// Counts, weights and backends of every group, from its leaves.
 function summarise(item, method) {
   if (!item.children) {
     item.backends = new Set(item.node.kind === 'op' ? [backendOf(method, item.node)] : []);
@@ -171,8 +171,8 @@ function openWhatFits(root) {
   }
 }
 
-// The time of an event counts for its first node, the main one. If the event has more than MANY nodes, or is a delegate's time outside its
-// operators, it counts for the innermost group that contains its nodes.
+// The time of an event counts for its first node, the main one. If the event has more than MANY nodes, or is a
+// delegate's time outside its operators, it counts for the innermost group that contains its nodes.
 const MANY = 8;
 
 function addTimes(tree, method) {

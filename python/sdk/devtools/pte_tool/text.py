@@ -17,8 +17,8 @@ from sdk.devtools.pte_tool.differences import (
 
 
 def format_diff_result(result: PTEDiffResult, verbose: bool = False) -> str:
-    """The report as lines of text. `verbose` adds sizes in bytes, and the operators of B that use a differing value if
-    they are not those of A."""
+    """The report as lines of text. `verbose` adds, for each tensor that differs, its sizes in bytes and the operators
+    of B that use it."""
     return "\n".join(_lines(result, verbose))
 
 

@@ -53,7 +53,7 @@ class MissingKernelWarning(UserWarning):
 
 
 class LossError(ExportError):
-    """Raised with `strict` if something would be lost. `losses` has all losses."""
+    """Raised with `strict` if something would be lost. `losses` has those that were not allowed."""
 
     def __init__(self, losses: Collection[Loss]) -> None:
         listed = "\n".join(f"  - {loss}" for loss in losses)

@@ -60,7 +60,7 @@ class Comparison:
     """A sequence of calls of a method, in eager mode and in the runtime."""
 
     method: str
-    label: str  # "example", "smallest sizes" or "largest sizes"
+    label: str  # "example", "smallest sizes" or "largest sizes", and how inputs or sorts differ, if they do
     inputs: str
     outputs: list[OutputError]
     seconds: float  # duration of the runtime's first call
@@ -81,7 +81,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The program's outputs, compared with those of the model before it was quantised."""
+    """The program's outputs, compared with those of the model before it was quantised or converted to float16."""
 
     kind: str
     signal_to_noise: float  # decibels

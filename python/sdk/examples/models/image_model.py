@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The common code of the models of torchvision and timm, whose only input is a picture."""
+"""The common code of the models whose only input is a picture: those of torchvision, timm and torchsr."""
 
 from __future__ import annotations
 

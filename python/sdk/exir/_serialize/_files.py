@@ -10,8 +10,9 @@ from typing import Any
 
 
 def _followed(path: Path) -> Path:
-    """The file that a symbolic link leads to, if this user or root owns the link; otherwise FileNotFoundError. Another
-    user's link is not followed, so that nobody else chooses which of the user's files is replaced."""
+    """The file that a symbolic link leads to, if this user or root owns the link; otherwise `path`. Another user's link
+    is not followed, so that nobody else chooses which of the user's files is replaced. Raises FileNotFoundError for a
+    link of this user or root to a file that does not exist."""
     if path.is_symlink() and path.lstat().st_uid in (0, getattr(os, "geteuid", int)()):
         return Path(os.path.realpath(path, strict=True))
     return path

@@ -8,8 +8,9 @@ A `Table` names a dataclass and the type of each of its fields in schema order, 
     data = b"".join(write_root(PATH, path, b"PATH").parts)
     assert read_root(PATH, data, b"PATH") == path
 
-The writer builds the buffer from its end, children first, and stores equal strings, vectors and tables once. The reader
-trusts nothing: whatever the bytes are, it returns a dataclass or raises `FlatbufferError`.
+The writer builds the buffer from its end, children first, and stores equal tables, strings and vectors of numbers once,
+except those of more than 4 KiB; vectors of tables are not shared. The reader trusts nothing: whatever the bytes are, it
+returns a dataclass or raises `FlatbufferError`.
 
 Format: https://flatbuffers.dev/internals
 """

@@ -5,7 +5,7 @@
     _graph      lowers a graph, node by node; `_writes` handles operators that write in place
     _emitter    adds operators to the edge graph
     _recorder   decomposes one operator into others
-    _symbols    finds or adds nodes that compute symbolic sizes
+    _retrace    traces a program again that cannot be made functional node by node
 
 The name has an underscore because `sdk.exir.to_edge` is the function that users call.
 """

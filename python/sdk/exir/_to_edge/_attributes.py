@@ -27,7 +27,8 @@ def add_attribute(root: torch.nn.Module, name: str, value: Any) -> str:
 
 
 def attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> ConstantSink:
-    """Constants of a branch are attributes of its module: it has no signature that could name them."""
+    """Returns a function that adds a constant to a branch as an attribute of `root`, the branch's module: a branch has
+    no signature that could name constants."""
     count = 0
 
     def add(graph: Graph, constant: torch.Tensor) -> Node:

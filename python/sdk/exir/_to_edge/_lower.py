@@ -45,8 +45,8 @@ def lower_to_edge(
 ) -> ExportedProgram:
     """The edge form of a program. The input is not changed; weights are shared, not copied.
 
-    Programs that write through views are first made functional by `torch.export`'s own tracer, which is slower;
-    a note says so then.
+    Programs with writes that cannot be lowered node by node (some writes through views) are first made functional by
+    `torch.export`'s own tracer, which is slower; a note says so then.
     """
     if notes is not None:
         notes += _training_notes(program)
@@ -123,7 +123,7 @@ def _dense(tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _WithoutBackendKernels:
-    """PyTorch must decompose into operators that exist everywhere, not into operators of its own CPU backends."""
+    """While active, PyTorch decomposes into operators that exist everywhere, not into those of its own CPU backends."""
 
     def __enter__(self) -> None:
         from torch.nn.attention import SDPBackend, sdpa_kernel

@@ -20,7 +20,8 @@ from sdk.exir.operator.aten_rules import aten, mutated_arguments, returns_alias
 
 
 def refuse_shared_writes(program: ExportedProgram) -> None:
-    """Raises `ExportError` where a program writes to such memory and reads it by another tensor afterwards."""
+    """Raises `ExportError` where a program writes to such memory and reads it by another tensor afterwards, or where
+    the memory is that of an input, a weight or a buffer."""
     nodes = list(program.graph.nodes)
     written = [node for node in nodes if writes(node)]
     if not written:

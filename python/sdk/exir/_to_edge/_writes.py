@@ -70,7 +70,7 @@ class WriteLowering(EdgeEmitter):
     def _write_custom(self, node: Node, op: torch._ops.OpOverload) -> Any:
         """Replaces a custom operator that writes to arguments and returns something else.
 
-        As PyTorch's own functionalisation does: it becomes a call of `auto_functionalized_v2`, which returns the
+        As in PyTorch's own functionalisation, the call becomes one of `auto_functionalized_v2`, which returns the
         results and then the new values.
         """
         arguments = bound_arguments(op, node.args, node.kwargs)

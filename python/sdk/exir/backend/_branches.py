@@ -59,7 +59,7 @@ def _add_branches(module: GraphModule, found: dict[Node, InputSpec]) -> None:
 
 
 def _calls(module: GraphModule) -> list[tuple[Node, list[GraphModule]]]:
-    """Control-flow operators with their branches, except those that share a branch with another operator."""
+    """Control-flow operators with their branches, except those that are tagged or share a branch with another one."""
     by_node: dict[Node, list[tuple[str, GraphModule]]] = {}
     callers: dict[str, set[Node]] = {}
     for name, branch, node in get_control_flow_submodules(module):

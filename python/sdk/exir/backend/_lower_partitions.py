@@ -63,7 +63,8 @@ class Partition:
 
 
 def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -> list[Partition]:
-    """The partitions of a tagged program, in the order of `tags`, those in branches of control flow included."""
+    """The partitions of a tagged program, graph by graph: of the outermost first, then of branches of control flow.
+    Those of one graph are in the order of `tags`."""
     partitions = []
     constants = constant_placeholders(program)
     mark_placeholders_of_branches(program, constants)

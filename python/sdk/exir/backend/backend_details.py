@@ -22,8 +22,8 @@ class PreprocessResult:
 
     `processed_bytes` is passed to the backend's `init()` at run time, unchanged. `debug_handle_map` maps the
     backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,
-    by key. `in_place_outputs` maps outputs to inputs, by position, in whose memory the backend can compute them because
-    nothing else reads what was there: the new contents of a cache. The program may then pass one tensor for both.
+    by key. `in_place_outputs` maps positions of outputs to positions of inputs: the backend can compute the output in
+    the memory of the input, such as the new contents of a cache. The program may then pass one tensor for both.
     `debug_value_map` describes the values that the backend records: for each of its ids, the debug handle and the
     operator of the node that computes the value, and whether the channels come last.
     `memory_padding` is how many bytes past the end of an input or output the backend may read: the memory plan adds

@@ -45,7 +45,7 @@ __all__ = [
 
 def is_identical_graph(graph_left: GraphModule, graph_right: GraphModule) -> bool:
     """Whether two graphs call the same operators on the same arguments in the same order, in branches of control
-    flow too. Names and metadata do not count."""
+    flow too. Names of nodes and metadata do not count."""
     return first_difference(graph_left, graph_right) is None
 
 

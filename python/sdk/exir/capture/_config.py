@@ -22,7 +22,8 @@ PassType = Callable[[GraphModule], Any | None]
 
 @dataclass
 class CaptureConfig:
-    """Options of the capture API that came before `torch.export.export`. Kept so that old code gets a clear error."""
+    """Options of `capture`, which came before `torch.export.export`. `enable_dynamic_shape` is used; `capture` refuses
+    other values of `pt2_mode`, `enable_functionalization` and `_unlift` than the defaults, and ignores the rest."""
 
     pt2_mode: bool = True
     enable_functionalization: bool = True
@@ -58,8 +59,8 @@ class ExecutorchBackendConfig:
     """How `to_executorch` lowers, plans memory and writes the program.
 
     Passes run in this order: `passes` (yours), spec propagation, `sym_shape_eval_pass`, view elimination
-    (`remove_view_copy`), `to_out_var_pass`, `memory_planning_pass`. The two marked "per method" also take a dict
-    from method name to pass. Alignments are in bytes.
+    (`remove_view_copy`), `to_out_var_pass`, `memory_planning_pass`. Fields marked "per method" also take a
+    dict from method name to value. Alignments are in bytes.
     """
 
     passes: list[PassType] = field(default_factory=list)
@@ -104,7 +105,8 @@ class ExecutorchBackendConfig:
     """Store constants in a separate file: all of them, or those for which the function returns a file name."""
 
     external_mutable_weights: bool = False
-    """Store parameters that the program changes in a separate file."""
+    """Store parameters that training changes (those that are updated, or whose gradients are returned) in a separate
+    file."""
 
     emit_mutable_buffer_names: bool = False
     """Store the names of mutable buffers, so that they can be found at run time."""
@@ -124,4 +126,4 @@ class ExecutorchBackendConfig:
     named_data: dict[str, bytes] = field(default_factory=dict)
     """Data of the application that is stored in the program under a name, such as a tokenizer. It begins at a multiple
     of 16 bytes; `Program::get_named_data_map()` finds it, in place if the program is mapped. A name that a backend uses
-    is a `ValueError`."""
+    for other bytes is a `ValueError`."""

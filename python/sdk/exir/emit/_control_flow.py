@@ -176,7 +176,7 @@ class ControlFlowEmitter:
     # Checks
 
     def _check_separate(self, source: Ref, target: Ref, carry: Sequence[Ref]) -> None:
-        """Rejects a new value in the memory of another part of the carry that is set before it."""
+        """Rejects a new value in the memory of another part of the carry, which may be set before the value is read."""
         values = self.method.values
         place = values.tensor(source).allocation_info
         taken = [values.tensor(c).allocation_info for c in carry if c != target and _is_tensor(values, c)]

@@ -33,7 +33,7 @@ class EmitterOutput:
     # Method name -> instruction index of a delegate call -> the backend's own map of debug ids.
     method_to_delegate_debug_id_map: dict[str, dict[int, dict[str, Any]]]
 
-    # Method name -> instruction index of a delegate call -> number of its outputs.
+    # Method name -> instruction index of a delegate call, or a kernel without a debug handle -> number of its outputs.
     instruction_id_to_num_outs_map: dict[str, dict[int, int]]
 
     # Initial values of mutable buffers; entry 0 is a placeholder. None if all of them start as zeros.

@@ -52,7 +52,8 @@ _NO_TREE = "is not the structure of a program's inputs or outputs"
 
 def decode_tree(serialized: str) -> pytree.TreeSpec:
     """The tree of `encode_tree`, or of the compact form that the C++ pytree library writes: `$` for a leaf, and
-    `T2#1#1($,$)`, `L...` or `D...` for a tuple, list or dict of two, with the leaves of each and, in a dict, the keys.
+    `T2#1#1($,$)`, `L...` or `D...` for a tuple, list or dict of two, with the number of leaves of each and, in a
+    dict, the keys.
 
     Raises ValueError for text that is neither.
     """

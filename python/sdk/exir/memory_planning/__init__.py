@@ -3,7 +3,8 @@
 
 A planner sees a set of `TensorSpec`s with a `lifetime` each and assigns `mem_id` (the arena; 1 unless a pass has
 chosen another) and `mem_offset`. Specs are storage: nodes that share a spec, and views, share memory. The memory of a
-branch of control flow is one block of its parent that lives while the control flow node runs.
+branch of control flow is one block in each arena of its parent. It lives while the control flow node runs, and as long
+as a result stays in it.
 
     _lifetimes          which storage a node's tensors have, and from which node to which node it is used
     _in_place, _parts   results that are written over an operand, or that are a part of one

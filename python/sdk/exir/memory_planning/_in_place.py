@@ -95,7 +95,8 @@ _IN_PLACE = _ELEMENTWISE | _PARTIAL_WRITES
 def place_results_on_operands(
     graph_module: GraphModule, graph_signature: ExportGraphSignature | None, with_buffers: bool
 ) -> None:
-    """Sets `inplace_base` of specs, in branches too. `with_buffers` says whether buffers are planned."""
+    """Sets `inplace_base` of specs, in branches too. `with_buffers` says whether buffers' new values may be
+    computed in their memory."""
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):
             place_results_on_operands(branch, None, False)

@@ -89,7 +89,7 @@ _ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
 def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
     """The arena's size and the offset of each block; blocks whose lifetimes intersect do not overlap.
 
-    Offsets are sums of sizes, so they are multiples of any alignment that all sizes are multiples of.
+    Offsets are sums and differences of sizes, so they are multiples of any alignment that all sizes are multiples of.
     """
     floor = lower_bound(blocks)
     conflicts = _conflicts(blocks)

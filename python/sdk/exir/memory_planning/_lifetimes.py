@@ -59,7 +59,7 @@ def _flat_specs(value: Any) -> Iterator[TensorSpec]:
 
 
 def get_node_tensor_specs(node: Node) -> list[TensorSpec]:
-    """The specs of the tensors that a node produces. An output node produces none."""
+    """The specs of the tensors that a node produces; for an output node, those of its arguments."""
     if node.op == "output":
         return [spec for arg in filter_nodes(node.args) for spec in get_node_tensor_specs(arg)]
     return list(_flat_specs(node.meta.get("spec")))

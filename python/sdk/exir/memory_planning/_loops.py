@@ -36,7 +36,9 @@ def slices(graph_module: GraphModule, node: Node) -> list[TensorSpec]:
 
 
 def prepare_loops(graph_module: GraphModule) -> None:
-    """To be called before lifetimes are computed, on graphs with out variants. Calling it again changes nothing."""
+    """Separates the parts of the state of loops, and makes the stacked results of loops dynamic, as each iteration
+    appends to them. Call it before lifetimes are computed, on graphs with out variants. A second call changes
+    nothing."""
     for node in graph_module.graph.nodes:
         branches = control_flow_branches(graph_module, node)
         for branch in branches:

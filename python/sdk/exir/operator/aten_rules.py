@@ -241,4 +241,4 @@ SCALAR_OPS = frozenset(
         aten.scalar_tensor.default,
     }
 )
-"""Operators that compute sizes and numbers, not tensors. They keep their ATen form in edge dialect."""
+"""Operators that compute sizes and numbers, and `scalar_tensor`. Edge dialect accepts them in their ATen form."""

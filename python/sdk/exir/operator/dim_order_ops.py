@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Registers `dim_order_ops`: ATen operators with a memory format, written with a dim order instead.
 
-A memory format is a name for a few stride patterns; a dim order says for any rank which dimension is outermost,
+A memory format is a name for a few stride patterns; a dim order lists the dimensions of any rank, outermost first,
 and is what the program format stores. The Python implementations call the ATen operators, so graphs that contain
 these stay executable.
 """

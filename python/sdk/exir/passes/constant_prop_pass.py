@@ -58,7 +58,7 @@ def constant_prop_pass(
 
 
 def _is_read_list(node: Node, value: Any, known: dict[Node, Any]) -> bool:
-    """Whether a node returns a list (`split`) that a node reads that stays."""
+    """Whether a node returns a list (`split`) that is read by a node that is not folded."""
     return not isinstance(value, torch.Tensor) and any(user not in known for user in node.users)
 
 
@@ -124,7 +124,7 @@ def _replace(program: ExportedProgram, folded: dict[Node, Any]) -> ExportedProgr
 
 
 def _copy_for_output(program: ExportedProgram, constant: Node, folded: Node) -> None:
-    """Returns a copy of `constant` wherever the program returned `folded`."""
+    """Makes the program return a copy of `constant` where it returned `folded`."""
     output = program.graph.output_node()
     if output not in constant.users:
         return

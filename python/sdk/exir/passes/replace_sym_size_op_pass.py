@@ -9,8 +9,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 
 class ReplaceSymSizeOpPass(PassBase):
-    """Uses of `sym_size.int` with a known value become that value; `sym_size` overloads become the one that the runtime
-    has."""
+    """Uses of `sym_size.int` with a known value become that value."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

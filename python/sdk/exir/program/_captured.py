@@ -48,7 +48,8 @@ def capture(
     """`torch.export.export` of a module or function, called with `args`.
 
     With `config.enable_dynamic_shape` and without `dynamic_shapes`, every dimension that can be is dynamic. Raises
-    `ExportError` for options of `CaptureConfig` that asked for tracers which PyTorch no longer has.
+    `ExportError` for options of `CaptureConfig` that asked for tracers which PyTorch no longer has, and if `args` is
+    not a tuple.
     """
     config = config or CaptureConfig()
     if not config.pt2_mode or not config.enable_functionalization or config._unlift:

@@ -81,7 +81,8 @@ class ExecutorchProgramManager:
 
     @property
     def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
-        """For every method, a dict from instruction number to number of results."""
+        """For every method, a dict from instruction number to number of results, of delegate calls and of kernels that
+        have no debug handle."""
         return self._emitter_output.instruction_id_to_num_outs_map
 
     @property

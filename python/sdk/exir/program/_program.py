@@ -320,8 +320,8 @@ def _manager(
 
 
 def _refuse_preserved_views(config: EdgeCompileConfig, programs: dict[str, ExportedProgram]) -> None:
-    """Raises RuntimeError, as ExecuTorch does, if a program has a view that `preserve_ops` lists after the composite
-    operators, such as reshape, are decomposed. Those that `_core_aten_ops_exception_list` has, too, are accepted."""
+    """Raises RuntimeError, as ExecuTorch does, if a program still calls a view of `preserve_ops` when its composite
+    operators, such as reshape, are decomposed. Views that `_core_aten_ops_exception_list` lists too are accepted."""
     accepted = set(map(unwrap_op, config._core_aten_ops_exception_list))
     preserved = {op for op in map(unwrap_op, config.preserve_ops) if isinstance(op, torch._ops.OpOverload)} - accepted
     if not config._check_ir_validity or not any(op.is_view and not _is_composite(op) for op in preserved):

@@ -103,7 +103,7 @@ def _are_bytes(zeros: torch.Tensor) -> bool:
 
 
 def _bits(dtype: torch.dtype, low: int, high: int, width: int) -> int:
-    """The smallest number of bits that holds the integers and fills whole bytes of a row."""
+    """The smallest number of bits that holds the integers and fills whole bytes of a row; 8 for uint8."""
     for bits in (2, 4):
         if dtype == torch.int8 and low >= -(1 << bits - 1) and high < 1 << bits - 1 and width % (8 // bits) == 0:
             return bits

@@ -2,7 +2,7 @@
 """Reads what `torch.save` wrote before PyTorch 1.6: pickles in a row, then the bytes of the storages.
 
 `torch.load` takes the memory of a storage before it knows whether the file has its bytes. Here the storages together
-are at most as large as the rest of the file.
+are at most as large as the file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _LegacyMachine(Machine):
         super().__init__({}, "")
         self._left = most
         self.sizes: dict[str, tuple[int, torch.dtype]] = {}
-        """The elements of each storage."""
+        """The number of elements and the dtype of each storage."""
 
     def _read_storage(self, key: str, dtype: torch.dtype, location: str, elements: int) -> torch.UntypedStorage:
         if not LOCATION.fullmatch(location):

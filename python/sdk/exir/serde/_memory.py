@@ -2,9 +2,9 @@
 """The memory of an emitted program's graph, which torch's serialiser does not support: `memory.alloc` and
 `memory.view`.
 
-The original writes the memory of a tensor as the text `SIZES;DTYPE`, `(2, 3);7` with the number that torch's schema has
-for float32. For a list of tensors, the node has one such argument and one output for each tensor. Views are nodes
-without names of arguments. `memory.free` is left out: it holds a tensor's plan, and only the emitter needs it.
+The original writes the memory of a tensor as the text `SIZES;DTYPE`, for example `(2, 3);7`, where 7 is the number of
+float32 in torch's schema. For a list of tensors, the node has one such argument and one output for each tensor. The
+arguments of a view have no names. `memory.free` is left out: it holds a tensor's plan, and only the emitter needs it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SCHEMAS = {
     "view": "memory::view(Tensor base, SymInt[] size) -> Tensor",
 }
 NAMES = frozenset(_MARK + name for name in _SCHEMAS)
-"""The targets of torch's JSON."""
+"""The targets of these nodes in torch's JSON."""
 
 
 class _MemoryOps(torch_serde.ExtensionHandler):

@@ -76,7 +76,7 @@ def read_inputs(data: bytes) -> Any:
 
 
 def _check_keys(value: Any) -> None:
-    """Checks the keys of dicts: torch makes conditions on inputs of them, which are Python source."""
+    """Checks the keys of dicts: torch puts them into conditions on inputs, which it runs as Python source."""
     if isinstance(value, dict):
         for key in value:
             if isinstance(key, str) and not is_plain(key):
@@ -114,7 +114,7 @@ def from_dict(
     *,
     guarded: bool = False,
 ) -> ExportedProgram:
-    """The program of the JSON of a file, which is changed. `guarded` keeps the conditions on inputs that it has."""
+    """The program of a file, from its JSON, which this changes. `guarded` keeps the program's conditions on inputs."""
     _check_versions(program)
     _graph.from_file(program)
     reader = ProgramReader()

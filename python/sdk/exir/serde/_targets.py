@@ -27,8 +27,8 @@ _HIGHER_ORDER = re.compile(r"torch\.ops\.higher_order\.(\w+)", re.ASCII)
 _EXTENSION = re.compile(r"#(edge|backend):(\w+\.\w+\.\w+)", re.ASCII)
 
 _OPERATORS = {"auto_functionalized": 0, "auto_functionalized_v2": 0, "with_effects": 1, "out_dtype": 0}
-"""Higher-order operators whose functions are graphs and operators of the file, with the positions of these functions.
-Others run Triton kernels, compiled code or methods of objects."""
+"""Higher-order operators that take an operator, with its position among the arguments. `GRAPHS` has those that take
+graphs. Others run Triton kernels, compiled code or methods of objects."""
 
 HIGHER_ORDER = frozenset((*GRAPHS, *_OPERATORS, "executorch_call_delegate"))
 

@@ -178,8 +178,8 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
     """A verifier of edge dialect; an instance, or the class (which `ExportedProgram` takes) if `class_only`.
 
     Checks that calls go to edge operators, that these are core operators, listed in `core_aten_ops_exception_list`
-    or `preserve_ops`, or custom ones, and that tensors are strided. `EdgeCompileConfig(_check_ir_validity=False)`
-    accepts everything.
+    or `preserve_ops`, or custom ones, and that their tensors are strided and have dtypes that the table allows.
+    `EdgeCompileConfig(_check_ir_validity=False)` accepts everything.
     """
     check_validity = edge_compile_config is None or edge_compile_config._check_ir_validity
     use_dim_order = not (edge_compile_config is not None and edge_compile_config._skip_dim_order)

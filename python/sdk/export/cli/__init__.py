@@ -25,7 +25,8 @@ from sdk.extras import install_hint
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") -> int:
-    """Exports one model. Returns 0, or 1 after a paragraph on stderr that says what failed (2: a wrong argument)."""
+    """Exports one model. Returns 0; 1 after a paragraph on stderr that says what failed; 130 if the user interrupts it.
+    A wrong argument raises SystemExit with status 2."""
     options = parse(sys.argv[1:] if argv is None else argv, prog)
     try:
         # Imported here so that `--help` and a wrong argument answer without waiting for torch.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads files of arrays: `.npy` and `.npz` of NumPy, and files of torch.save(). Nothing in them is unpickled but
-tensors. Imports torch only for its files."""
+"""Reads files of arrays: `.npy` and `.npz` of NumPy, and files of torch.save(). Unpickles only tensors, numbers and
+containers of them. Imports torch only to read files of torch.save()."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_npy(path: Path) -> Any:
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
-    """The arrays in a `.npz` file by name. Raises CommandError, also for one of more than `most` bytes."""
+    """The arrays in a `.npz` file by name. Raises CommandError, also for an array of more than `most` bytes."""
     import numpy as np
 
     try:

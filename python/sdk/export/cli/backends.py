@@ -24,7 +24,7 @@ def backend_names() -> list[str]:
 
 
 def known_backend(name: str) -> str:
-    """The declaration of `name`. Raises BackendError if the backend does not exist or its declaration is broken."""
+    """Returns `name`. Raises BackendError if the backend does not exist or its declaration is broken."""
     if name not in backend_names():
         if name in registry.broken():
             raise registry.broken()[name]
@@ -116,8 +116,9 @@ def told(use: Callable[[], T]) -> T:
 
 
 def settled(options: Options, notes: list[str]) -> Options:
-    """Returns the options with the backends to use. If the user names no backend and the installed runtime lacks the
-    default backend, the program is exported for the kernels alone, and a note is added to `notes`."""
+    """Returns the options with the backends to use. If the user names neither a backend nor `--quantize` and the
+    installed runtime lacks the default backend, the program is exported for the kernels alone, with a note in
+    `notes`."""
     if not options.by_default:
         return options
     if options.backends == (PORTABLE,):

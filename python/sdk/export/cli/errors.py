@@ -80,7 +80,8 @@ def _lines(text: str) -> list[str]:
 
 
 def user_line(error: BaseException) -> str | None:
-    """The innermost line of the user's code in the traceback of `error`, as `file:line: code`, or None.
+    """The innermost line of the user's code in the traceback of `error`, as `file:line: in function: code`, or
+    None.
 
     The user's code is all code outside installed packages, the standard library and this package.
     """

@@ -25,8 +25,9 @@ _MOST_DISTINCT = 1 << 24
 def fresh(inputs: ExampleInputs, sizes: Sizes, specs: Sequence[InputSpec], generator: torch.Generator) -> ExampleInputs:
     """The inputs with new values in the tensors that `sizes` changes. The others stay as they are.
 
-    Floats lie between the smallest and the largest of the example, or are some of its values where these are few, as in
-    a mask. Integers are distinct if there are enough integers between the smallest and the largest.
+    Floats lie between the smallest and the largest of the example (around its value if all are equal), or are some of
+    its values where these are few, as in a mask. Integers are distinct if there are enough, and at most 2^24, integers
+    between the smallest and the largest. A tensor that an `--input` describes has values of that description instead.
 
     Args:
         inputs: The example.

@@ -26,7 +26,7 @@ class Model:
     """The modules to capture, or captured programs, that the argument MODEL names."""
 
     name: str  # the default name of the .pte
-    modules: dict[str, torch.nn.Module]  # by method, in eval mode; their outputs are the reference
+    modules: dict[str, torch.nn.Module]  # by method; in eval mode, unless from a .pt2; their outputs are the reference
     programs: dict[str, ExportedProgram] = field(default_factory=dict)  # by method; only for a .pt2
     example_inputs: Callable[[], Any] | None = None  # inputs of one call, or a dict of them by method
 

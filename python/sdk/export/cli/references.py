@@ -41,7 +41,8 @@ class Reference:
 
     Attributes:
         method: The name of the method.
-        label: `example`, or the sizes in the calls (`smallest sizes`, `largest sizes`).
+        label: `example`, or the sizes in the calls (`smallest sizes`, `largest sizes`), and how inputs or sorts differ,
+            if they do.
         calls: The inputs.
         answers: The outputs of each call.
         module: The module that computed them.

@@ -138,7 +138,7 @@ def _method(text: str) -> tuple[str | None, str]:
 
 def _like(text: str) -> str:
     """A suggestion in the syntax of `--input` for `1,8`, `(1, 8), int64`, `float32:1x8`, `2x8:floaty=1` and the
-    like. `input_spec` reads it."""
+    like. `input_spec` accepts the suggestion."""
     for method, rest in (_method(text), (None, text)):
         what, equals, fill = rest.partition("=")
         lower = what.lower()

@@ -15,7 +15,7 @@ from sdk.devtools.report.export_result import Timing
 from sdk.export.cli.verify import WrittenProgram
 from sdk.export.example_inputs import ExampleInputs
 
-# The seconds in which each side is called again, and the seconds after which even the fewest calls are not completed.
+# Each side is called for _BUDGET seconds, and at least _FEWEST_CALLS times, unless these calls take _LONGEST seconds.
 _BUDGET, _LONGEST = 0.1, 2.0
 _FEWEST_CALLS, _MOST_CALLS = 3, 100
 

@@ -13,7 +13,7 @@ from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_nam
 
 
 def wrapper_files(options: Options, output: Path) -> list[Path]:
-    """The files that will be written, by language."""
+    """The file that will be written for each language, in the order of the options."""
     return [output.with_name(wrapper_name(output.name) + LANGUAGES[language]) for language in options.wrappers]
 
 

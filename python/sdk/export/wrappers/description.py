@@ -94,7 +94,8 @@ def describe_program(
         data_file: the .ptd with its weights, if there is one.
         input_names: by method, a name for each input. Without, or with another number of names, they are input_0, ...
         ranges: by method, (index of an input, dimension) -> the sizes it may have. By default they come from the
-            program. If the program lacks them too, a dynamic dimension may have any size up to its largest.
+            program. If the program lacks them too, every dimension of a dynamic tensor may have any size up to its
+            largest.
 
     Raises:
         ValueError: the program is damaged, or has methods that the runtime cannot tell apart by name.

@@ -57,7 +57,7 @@ _MACROS = """
     SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ SNAN SNANF SNANF128 SNANF32 SNANF32X
     SNANF64 SNANF64X SNANL WCONTINUED WEOF WEXITED WNOHANG WNOWAIT WSTOPPED WUNTRACED
 """
-# A name that is reserved in one of the languages has an underscore in all, as in classes that exist already.
+# Names that get an underscore in every language, so that those of classes generated before do not change.
 _EVERYWHERE = """
     auto bool break case catch char class const continue default delete do double else enum explicit export extern false
     float for friend fun func goto if import in init inline int internal interface is let long namespace new null nil

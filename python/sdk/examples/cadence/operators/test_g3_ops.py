@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs one model with all operators that Fusion G3 has kernels for, and compares the results: arithmetic, activations,
-softmax, norms and moves."""
+"""Runs one model, mostly of operators that Fusion G3 has kernels for, and compares the results: arithmetic,
+activations, softmax, norms and moves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdk.examples.cadence.command import main
 
 
 class Operators(nn.Module):
-    """Each operator once."""
+    """The operators in one graph."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -118,7 +118,7 @@ def settings_of(arguments: argparse.Namespace) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Quotes a value as a YAML string, so that "8,0" and JSON are not parsed; numbers stay numbers."""
+    """Quotes a value as a YAML string, so that "8,0" and JSON are not parsed; integers stay integers."""
     return text if text.lstrip("-").isdigit() else json.dumps(text)
 
 

@@ -56,7 +56,7 @@ class PartitionerConfig(ABC):
 
 
 class ConfigerationBasedPartitioner(Partitioner):
-    """Gives all calls that its configurations accept to one backend, in the largest connected parts. (The original
+    """Gives all calls that its configurations accept to one backend, in as few partitions as possible. (The original
     spells the name like this.)"""
 
     def __init__(self, delegation_spec: DelegationSpec, partitioner_configs: Iterable[PartitionerConfig]) -> None:
@@ -103,7 +103,7 @@ class ConfigerationBasedPartitioner(Partitioner):
         return [sorted(group, key=order.__getitem__) for group in groups]
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """Returns the largest connected sets of the supported nodes."""
+        """Returns the smallest number of partitions of the supported nodes, which need not be connected in one."""
         matched = self.get_matched_nodes_from_configs(ep)
         return generate_partitions_from_list_of_nodes(ep.graph_module, pattern_list=matched) if matched else []
 

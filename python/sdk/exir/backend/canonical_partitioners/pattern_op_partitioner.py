@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partitions from patterns, lists of nodes and a rule for single operators, merged into the largest connected ones."""
+"""Partitions from patterns, lists of nodes and a rule for single operators, merged into as few as possible."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase)
 
 
 def _is_result_of_call(node: Node) -> bool:
-    """Whether the node reads one of several results of a call, and no other result is read."""
+    """Whether the node reads one result of a call, all readers of which read single results."""
     if node.target is not operator.getitem or not isinstance(node.args[0], Node):
         return False
     return all(user.target is operator.getitem for user in node.args[0].users)

@@ -20,8 +20,8 @@ def partition_by_support(
     own_state: bool = False,
     reason: str | None = None,
 ) -> PartitionResult:
-    """Tags the largest subgraphs of supported nodes. With `own_constants` their weights become the delegate's, with
-    `own_state` the buffers that they change; `reason` is why other nodes are not taken."""
+    """Tags the supported nodes of each graph, in as few partitions as possible. With `own_constants` their weights
+    become the delegate's, with `own_state` the buffers that they change; `reason` is why other nodes are not taken."""
     tags: dict[str, DelegationSpec] = {}
     for module in program.graph_module.modules():
         if not isinstance(module, GraphModule):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two backends that compile the partitions of all methods at once, and one partitioner that serves both.
 
-Payloads: `<backend>#<all operators of all methods>#<operators of this partition>:<name>:<version>...`
+Payloads: `<backend>#<number of operators in all methods>#<operators of this partition>:<key>:<value>...`
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class SecondBackendWithPreprocessAll(BackendDetails):
 
 
 class _Support(OperatorSupportBase):
-    """Supports the operators of a list, and parameters that only one operator reads."""
+    """Supports the operators of a list, and parameters, buffers and constants that only these operators read."""
 
     _ops: Collection[Any] = ()
 

@@ -63,7 +63,8 @@ class OneDtypeSupport(OperatorSupportBase):
 
 @final
 class AddMulPartitionerDemo(Partitioner):
-    """Gives every connected group of add, mul and mm to BackendWithCompilerDemo, in branches of control flow too."""
+    """Gives add, mul and mm to BackendWithCompilerDemo, in branches of control flow too: in as few partitions as
+    possible."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators of the edge dialect: ATen operators as the compiler sees them, before they become kernels.
 
-An `EdgeOpOverload` wraps a `torch._ops.OpOverload`. It is called, printed and compared like the operator it wraps,
-but has a separate type, so that a graph shows which dialect it is in and a backend's pass cannot confuse the two.
+An `EdgeOpOverload` wraps a `torch._ops.OpOverload`. It is called like the operator it wraps and has its attributes,
+but is a separate object of a separate type, so that a graph shows which dialect it is in and a backend's pass cannot
+confuse the two.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class LlamaRunner(ABC):
         echo: bool = False,
         pos_base: int = 0,
     ) -> list[int]:
-        """The tokens that follow a prompt, until one ends the text or both have `max_seq_len` tokens.
+        """The tokens that follow a prompt, until one ends the text or prompt and answer have `max_seq_len` tokens.
 
         `echo`: the prompt comes first. `pos_base`: the position of the prompt's first token.
         """

@@ -40,7 +40,7 @@ class NativeLlamaRunner(LlamaRunner):
 
 
 def validate_args(args: argparse.Namespace) -> None:
-    """Raises TypeError for a missing file of the program, its parameters or its tokenizer."""
+    """Raises TypeError if the arguments do not name the files of a program, its parameters and its tokenizer."""
     for name in ("pte", "params", "tokenizer"):
         if not getattr(args, name):
             raise TypeError(f"--{name} is missing: name the file")

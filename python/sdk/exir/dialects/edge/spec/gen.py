@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes `edge.yaml`: which dtypes each operator of the Core ATen set accepts and what it then returns.
 
-Nothing is written down by hand: every operator is called with each combination of dtypes of its tensors, and the table
-has the dtypes that PyTorch returns. Half and BFloat16 are accepted wherever Float is, because hardware often has them
-where PyTorch's CPU kernels do not.
+No dtype is written down by hand: every operator is called with each combination of dtypes of its tensors
+(normalisations with some of them), and the table has the dtypes that PyTorch returns. Half and BFloat16 are accepted
+wherever Float is, because hardware often has them where PyTorch's CPU kernels do not.
 
     python -m sdk.exir.dialects.edge.spec.gen            # writes the table
 """
