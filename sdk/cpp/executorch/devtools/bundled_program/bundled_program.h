@@ -65,10 +65,10 @@ ErrorStats compute_method_output_error_stats(Method& method, SerializedBundledPr
                                              size_t testset_idx);
 
 /**
- * Checks the outputs of the last execution against those that case `testset_idx` expects: elements of floating-point
- * tensors must satisfy |found - expected| <= atol + rtol * |expected|, where NaN equals NaN; all others must be equal.
- * Errors: NotFound when an output differs in dtype, sizes or value; InvalidArgument when there is no such case for the
- * method or it expects another number of outputs; NotSupported when the case expects none.
+ * Checks the outputs of the last execution against those that case `testset_idx` expects: doubles and elements of
+ * floating-point tensors must satisfy |found - expected| <= atol + rtol * |expected|, where NaN equals NaN; all others
+ * must be equal. Errors: NotFound when an output differs in type, sizes or value; InvalidArgument when there is no such
+ * case or it has another number of outputs; NotSupported when it expects none; InvalidState for an output without data.
  */
 ET_NODISCARD ::executorch::runtime::Error verify_method_outputs(Method& method,
                                                                 SerializedBundledProgram* bundled_program_ptr,

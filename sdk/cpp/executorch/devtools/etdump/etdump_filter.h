@@ -28,7 +28,7 @@ class ETDumpFilter : public ::executorch::runtime::EventTracerFilterBase {
   /// Sets the range of integers that pass, [start, end). Returns true. Errors: InvalidArgument for an empty range.
   Result<bool> set_debug_handle_range(size_t start, size_t end);
 
-  /// True when the output is to be logged. Errors: InvalidArgument unless there is either a name or an integer.
+  /// True when the output is to be logged. Errors: InvalidArgument for neither or both, OutOfResources in matching.
   Result<bool> filter(const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index) override;
 
   /// Number of patterns.

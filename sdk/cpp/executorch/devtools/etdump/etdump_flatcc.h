@@ -38,7 +38,7 @@ struct ETDumpResult {
  *     free(result.buf);
  *
  * The clock is read once for each kernel: its two events, "OPERATOR_CALL" and the one with the kernel's name, have the
- * same times, and the events of the next instruction begin when these end.
+ * same times, and if the next instruction is a kernel, too, its events begin when these end.
  *
  * The runtime must be compiled with ET_EVENT_TRACER_ENABLED (CMake option EXECUTORCH_ENABLE_EVENT_TRACER); otherwise
  * the tracer receives no events. Events without a block begin one called "Default". When memory runs out, which is
@@ -74,9 +74,9 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   /// Adds an input to the digest of the block. With it, tools check that their inputs are those of the run.
   void log_input(size_t index, const ::executorch::runtime::EValue& value) override;
 
-  /// Returns true if the value is logged. Values in the memory of a device, None, texts and lists of numbers are not
-  /// logged. Errors: InvalidState for a tensor without a data sink; the errors of the data sink; OutOfResources if the
-  /// event does not fit.
+  /// Returns true if the value is logged. Values in the memory of a device, None, texts and lists of other values than
+  /// tensors are not logged. Errors: InvalidState for a tensor without a data sink; the errors of the data sink;
+  /// OutOfResources if the event does not fit; MemoryAllocationFailed.
   Result<bool> log_evalue(const ::executorch::runtime::EValue& evalue,
                           ::executorch::runtime::LoggedEValueType evalue_type =
                               ::executorch::runtime::LoggedEValueType::kIntermediateOutput) override;
@@ -102,8 +102,8 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   /// Puts the elements of logged tensors into `data_sink`, which must outlive it.
   void set_data_sink(DataSinkBase* data_sink);
 
-  /// The dump of all blocks; a null pointer and 0 without blocks. The caller must free() a dump on the heap; one in a
-  /// buffer is valid until the next event. The next block begins a new dump.
+  /// The dump of all blocks; a null pointer and 0 without blocks or memory. The caller must free() a dump on the heap;
+  /// one in a buffer is valid until the next event. The next block begins a new dump.
   ETDumpResult get_etdump_data();
 
   /// Number of blocks so far.

@@ -25,7 +25,7 @@ class LogCapture final {
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
-  /// Called for each logged line; never throws.
+  /// Called for each logged line of level Error or above; never throws.
   void add(const char* message, size_t length) noexcept;
 
   /// The status. If it is not Ok, makes an object in `*error`; if `error` is null, the lines go to the log.

@@ -48,7 +48,7 @@ ET_API size_t et_module_bundled_case_count(const et_module* module, const char* 
 /** Runs a method with the inputs of its test case `index`. */
 ET_API et_status et_module_execute_bundled(et_module* module, const char* method, size_t index, et_result** out,
                                            et_error** error);
-/** Compares the outputs of that run with the expected ones: elements of floating-point tensors must satisfy
+/** Compares the outputs of that run with the expected ones: doubles and elements of floating-point tensors must satisfy
  * |found - expected| <= atol + rtol * |expected|, and NaN equals NaN; all others must be equal. ET_STATUS_NOT_FOUND,
  * with the first element that differs, if they are not; ET_STATUS_INVALID_STATE if the last run of the method was
  * not of this case. */

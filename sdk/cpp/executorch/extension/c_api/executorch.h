@@ -10,15 +10,15 @@
  * "last error" of the thread: Dart isolates, goroutines and async runtimes may change threads between two calls, and
  * would read another call's error. If NULL is passed, the message goes to the log.
  *
- * Ownership. An object that a function named `_create`, `_load_`, `_wrap`, `_clone`, `_share` or `_execute` returns
- * through `out` is freed with the function of its type named `_free`, which accepts NULL. On failure `*out` is NULL.
- * Pointers that other functions return belong to the object that was passed and live as long as it. Objects keep alive
- * what they refer to: they may be freed in any order. Strings are NUL-terminated; error messages are valid
- * UTF-8.
+ * Ownership. An object that a function named `_create`, `_load_`, `_wrap`, `_clone`, `_share`, `_execute`, `_outputs`
+ * or `_take_` returns through `out` is freed with the function of its type named `_free`, which accepts NULL. On
+ * failure `*out` is NULL. Pointers that other functions return belong to the object that was passed and live as long
+ * as it. Objects keep alive what they refer to: they may be freed in any order. Strings are NUL-terminated; error
+ * messages are valid UTF-8.
  *
- * Misuse. A null pointer, an index out of range or an unknown number is ET_STATUS_INVALID_ARGUMENT with a message;
- * functions without a status return NULL or 0. Pointers to other types or to freed objects, and arrays that are shorter
- * than their length, are undefined behaviour.
+ * Misuse. A null pointer, an index out of range or an unknown number is ET_STATUS_INVALID_ARGUMENT with a message (an
+ * input's unknown tag is ET_STATUS_INVALID_TYPE); functions without a status return NULL or 0. Pointers to other types
+ * or to freed objects, and arrays that are shorter than their length, are undefined behaviour.
  *
  * Threads. Different modules are independent, also if they share a program. A module runs one call at a time: a
  * concurrent call returns ET_STATUS_INVALID_STATE. Metadata (et_method_meta) may be read at any time.
@@ -93,8 +93,8 @@ enum { ET_LOG_LEVEL_DEBUG = 0, ET_LOG_LEVEL_INFO = 1, ET_LOG_LEVEL_ERROR = 2, ET
 /** Receives one line without its newline. The strings are valid until the function returns. */
 typedef void (*et_log_sink)(et_log_level level, const char* file, size_t line, const char* message, void* context);
 
-/** Sends the log of the process to `sink` from `min_level` on; NULL restores the platform's log. Errors are logged
- * too. After the call the former sink is not running and is not called again. Fails if called inside a sink. */
+/** Sends the log of the process to `sink` from `min_level` on, with the lines of et_error objects; NULL restores the
+ * platform's log. After the call the former sink is not running and not called again. Fails if called inside a sink. */
 ET_API et_status et_set_log_sink(et_log_sink sink, void* context, et_log_level min_level, et_error** error);
 
 /* ---- Operators and backends of this build ------------------------------------------------------------------------ */
@@ -177,7 +177,7 @@ typedef struct et_span {
   size_t size;
 } et_span;
 
-/** An input or output. Inputs must not be lists. Owns nothing. */
+/** An input or output. Inputs must not be lists (ET_STATUS_INVALID_TYPE). Owns nothing. */
 typedef struct et_value {
   et_tag tag;
   uint32_t reserved; /**< 0 */
@@ -204,7 +204,7 @@ typedef struct et_event {
   const char* name;          /**< of the method, operator or delegate's event; NULL if a delegate numbers its events */
   int32_t delegate_id;       /**< the number of a delegate's event; otherwise -1 */
   int32_t chain_id;          /**< chain of instructions; -1: none */
-  uint32_t debug_handle;     /**< the exporter's handle of the instruction; 0: none */
+  uint32_t debug_handle;     /**< index of the instruction in its chain; 0 without a chain */
   uint32_t is_delegate_time; /**< 1: times of a delegate's clock, in its unit; 0: nanoseconds, monotonic */
   uint64_t start;
   uint64_t end;
@@ -217,8 +217,8 @@ typedef void (*et_event_sink)(const et_event* event, void* context);
 typedef struct et_options et_options;
 ET_API et_status et_options_create(et_options** out, et_error** error);
 ET_API et_status et_options_set_load_mode(et_options* options, et_load_mode mode, et_error** error);
-/** false: only the headers of the program are checked. Use it only for trusted bytes, for example after checking a
- * signature: a hostile file is then undefined behaviour. */
+/** false: the offsets within the program's methods are not checked. Use it only for trusted bytes, for example after
+ * checking a signature: a hostile file is then undefined behaviour. */
 ET_API et_status et_options_set_verify(et_options* options, bool verify, et_error** error);
 /** Adds a `.ptd` file with weights; may be called several times. */
 ET_API et_status et_options_add_data_file(et_options* options, const char* path, et_error** error);

@@ -125,8 +125,8 @@ void for_each_name(const fs::path& folder, const Function& function) {
 #endif
 }
 
-/// The file `name` in a folder, or that with the highest version after the name or inside it (libx.so.2, libx.2.dylib).
-/// "" if the folder has neither.
+/// Of the files in a folder that are called `name`, or `name` with a version at its end or inside (libx.so.2,
+/// libx.2.dylib), the one with the highest version; `name` alone is the lowest. "" if the folder has none.
 std::string file_in(const fs::path& folder, const std::string& name) {
   const std::string start = name.substr(0, name.rfind('.')) + ".";
   std::string found;

@@ -24,7 +24,7 @@ struct LibrarySearch {
   /// The name of the vendor's product, for messages.
   std::string product;
   /// Tried in this order: file names, which the system's loader searches for, and paths of files and folders. In a
-  /// folder, the first of these names is opened, or the file of that name with the highest version.
+  /// folder, the first of these names that it has is opened, with the highest version that is in its name.
   std::vector<std::string> names;
   /// An environment variable with the path of the library, or of its folder. If it is set, only that path is tried. May
   /// be null.

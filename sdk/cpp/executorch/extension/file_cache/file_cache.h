@@ -64,8 +64,8 @@ class FileCache final {
   /// The seed for names of contents. It is random and stored when the file is created.
   const ContentName& seed() const { return seed_; }
 
-  /// The content of a key; null for an unknown key. Verifies the hash of the content, unless the file was marked as
-  /// complete when it was opened.
+  /// The content of a key; null for an unknown key or damaged content. Verifies the hash of the content, unless the
+  /// file was marked as complete when it was opened.
   std::shared_ptr<const MappedBytes> find(const CacheKey& key);
 
   /// Whether there is a record, in any form, that was computed from these two sources.

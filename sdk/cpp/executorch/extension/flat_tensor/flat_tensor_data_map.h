@@ -23,14 +23,14 @@ struct NamedData;
 namespace executorch {
 namespace extension {
 
-/// The named data of a `.ptd` file. `load` verifies the whole file, so that nothing later can read outside it:
+/// The named data of a `.ptd` file. `load` verifies all metadata, so that nothing later can read outside the file:
 /// the flatbuffer's structure, every segment's range, every layout against its segment's size, and that keys are
 /// unique. Data is loaded key by key, on request.
 class FlatTensorDataMap final : public runtime::NamedDataMap {
  public:
   /// Reads and verifies the metadata. `loader` must outlive the map.
   /// InvalidExternalData, with a log line that gives the reason, if the file is not a valid `.ptd`; InvalidArgument if
-  /// it is too short; the loader's error if it cannot be read.
+  /// it is too short or the loader gives unaligned memory; the loader's error if it cannot be read.
   static runtime::Result<FlatTensorDataMap> load(runtime::DataLoader* loader);
 
   /// dtype, sizes and dim order of `key`. NotFound if there is no such key or it is an opaque blob without a layout.

@@ -122,7 +122,7 @@ class Module {
   ET_NODISCARD virtual Error load(
       const Program::Verification verification = Program::Verification::InternalConsistency);
 
-  /// Like load() above. Keeps `backend_options`, which must outlive the module, for methods that are loaded later.
+  /// Like load() above. Copies the map `backend_options`, whose options must outlive the module, for its methods.
   ET_NODISCARD virtual Error load(
       const LoadBackendOptionsMap& backend_options,
       const Program::Verification verification = Program::Verification::InternalConsistency);
@@ -194,8 +194,8 @@ class Module {
   Result<MethodMeta> method_meta(const std::string& method_name);
 
   /// Loads and runs a method, and returns its outputs. `input_values` are the inputs in order. Inputs that are None or
-  /// left out at the end are those of `set_input`. InvalidArgument if there are too many inputs or one is missing;
-  /// other errors of the runtime if a type, shape or dtype is wrong.
+  /// left out at the end are those of `set_input`. InvalidArgument if there are too many inputs, one is missing or one
+  /// has a wrong type, shape or dtype; the errors of Method::execute().
   ET_NODISCARD virtual Result<std::vector<EValue>> execute(const std::string& method_name,
                                                            const std::vector<EValue>& input_values);
 
@@ -262,7 +262,7 @@ class Module {
   /// The tracer given to the constructor, or null.
   inline EventTracer* event_tracer() const { return event_tracer_.get(); }
 
-  /// Memory for the tensors that an event tracer records; empty unless the tracer has a debug buffer.
+  /// Always empty; for code written for ExecuTorch. ETDumpGen::set_debug_buffer() gives a tracer such memory.
   runtime::Span<uint8_t> debug_buffer() { return runtime::Span<uint8_t>(debug_buffer_.data(), debug_buffer_.size()); }
 
  private:

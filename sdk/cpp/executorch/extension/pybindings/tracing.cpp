@@ -59,7 +59,8 @@ void DebugBuffer::clear() {
 
 runtime::Result<size_t> DebugBuffer::write(const void* ptr, size_t length) {
   needed_ = (needed_ + kAlignment - 1) / kAlignment * kAlignment + length;
-  // Instead of a log line for each tensor, write() warns once. Tensors are recorded until the first that does not fit.
+  // Instead of a log line for each tensor, Tracing::write() warns once. No tensor is recorded after the first that does
+  // not fit.
   if (needed_ > size_) {
     ++missed_;
     return runtime::Error::OutOfResources;

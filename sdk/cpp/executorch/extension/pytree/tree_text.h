@@ -71,7 +71,7 @@ StrTreeSpec to_str_internal(const TreeSpec<Aux>& spec) {
   return text + Config::kNodeDataEnd;
 }
 
-/// The text of a tree. Throws std::out_of_range for a node without a kind, and for keys with a quote.
+/// The text of a tree. Throws std::out_of_range for a missing kind, a quote in a key, or a parenthesis in a type.
 template <typename Aux>
 StrTreeSpec to_str(const TreeSpec<Aux>& spec) {
   refresh_leaves_num(spec);

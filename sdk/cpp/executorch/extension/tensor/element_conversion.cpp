@@ -37,7 +37,7 @@ To saturate(double value) {
   return value < kEnd ? static_cast<To>(value) : std::numeric_limits<To>::max();
 }
 
-// Half and BFloat16 convert to and from float only; going through it loses nothing for them.
+// Half and BFloat16 convert to and from float only; other types go through float, as in PyTorch.
 template <typename To, typename From>
 To convert_element(From value) {
   constexpr bool is_fraction = !std::is_integral_v<From>;

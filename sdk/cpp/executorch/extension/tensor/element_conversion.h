@@ -13,8 +13,8 @@ namespace extension {
 namespace internal {
 
 /// `count` elements at `data`, converted one by one from `from` to `to`, as bytes.
-/// Empty, after a log line, if the conversion is lossy (floating point to integer, any type to bool), and for types
-/// without convertible elements (quantized and similar).
+/// Empty, after a log line, if the conversion is lossy (floating point to integers except UInt16, UInt32 and UInt64, or
+/// any other type to bool), and for types without convertible elements (quantized and similar).
 std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::ScalarType from, size_t count,
                                                      aten::ScalarType to);
 

@@ -23,7 +23,7 @@
 // `sizes` are per dimension, outermost first; `dim_order` lists the dimensions from the outermost in memory to the
 // innermost; `strides` are in elements. Either of the last two may be empty and is then derived from the others.
 // Invalid arguments (a null TensorPtr, a negative size, more than 16 dimensions, strides that are not those of a dense
-// tensor, too few elements, a conversion that loses fractions) give a null pointer, after a log line that says what was
+// tensor, a wrong number of elements, a lossy conversion) give a null pointer, after a log line that says what was
 // expected and found; `deleter` is then not called. Compare the result with null before it is used. An EValue that is
 // made from a null pointer is None, and Module refuses it.
 namespace executorch {

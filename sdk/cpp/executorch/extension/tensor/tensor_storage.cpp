@@ -41,7 +41,7 @@ struct Storage final {
   aten::Tensor tensor;
 };
 
-/// The elements of a tensor in memory of the CPU; empty, after a log line, if the allocation fails.
+/// A copy of a tensor's elements in memory of the CPU; empty, after a log line, if its device cannot be read.
 std::optional<std::vector<uint8_t>> read_elements(const aten::Tensor& tensor) {
   std::vector<uint8_t> data(tensor.nbytes());
   if (tensor.device().is_cpu()) {

@@ -50,7 +50,7 @@ class BackendInterface {
    *
    * @param processed The payload that the exporter's preprocess wrote. Stays valid as long as the handle unless the
    * backend calls processed->Free(). It comes from a file: verify it.
-   * @param compile_specs Valid as long as the program.
+   * @param compile_specs Valid as long as the method.
    * @return The handle for execute() and destroy(); memory from context.get_runtime_allocator() lives long enough.
    */
   ET_NODISCARD virtual Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,

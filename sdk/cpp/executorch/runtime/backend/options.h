@@ -51,7 +51,7 @@ class BackendOptions {
   /**
    * Sets an option or replaces its value. Longer texts than kMaxOptionValueLength - 1 bytes are cut.
    *
-   * @retval Error::InvalidArgument there are MaxCapacity others already.
+   * @retval Error::InvalidArgument there are MaxCapacity others already, or the text is null.
    */
   template <size_t N>
   Error set_option(const char (&key)[N], bool value) noexcept {

@@ -34,13 +34,13 @@ class BoxedEvalueList {
       : wrapped_vals_(checked(wrapped_vals, unwrapped_vals, size), static_cast<size_t>(size)),
         unwrapped_vals_(unwrapped_vals) {}
 
-  /// The elements now; valid until the next get(). Aborts when an element has another type.
+  /// The elements now; valid until the next get(). Aborts when an element has another type or is missing.
   aten::ArrayRef<T> get() const;
 
   /// The elements now, or Error::InvalidType when one has another type, Error::InvalidState when one is missing.
   Result<aten::ArrayRef<T>> tryGet() const;
 
-  /// The values of the elements, null for those that are None. For reading the elements without a copy.
+  /// The values of the elements; one that is None is null or has the tag None. For reading the elements without a copy.
   aten::ArrayRef<EValue*> wrapped_values() const { return wrapped_vals_; }
 
   /// The number of elements.

@@ -29,7 +29,7 @@ class DataLoader {
     };
 
     Type segment_type;
-    /// Index in the list of segments of this type; not meaningful for Program.
+    /// Index among all segments of the file; not meaningful for Program.
     size_t segment_index;
     /// Details for humans or for the loader, such as the backend's name; null when there are none. Valid during the
     /// call.

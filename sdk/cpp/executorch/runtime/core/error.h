@@ -31,14 +31,14 @@ enum class Error : error_code_t {
   InvalidType = 0x13,                      ///< An object has the wrong type.
   OperatorMissing = 0x14,                  ///< One or more operators of the program are not registered.
   RegistrationExceedingMaxKernels = 0x15,  ///< The kernel table is full.
-  RegistrationAlreadyRegistered = 0x16,    ///< The kernel or backend is registered already.
+  RegistrationAlreadyRegistered = 0x16,    ///< The kernel is registered already.
   // Resource errors.
   NotFound = 0x20,                ///< The resource does not exist.
   MemoryAllocationFailed = 0x21,  ///< Not enough memory.
   AccessFailed = 0x22,            ///< The resource cannot be read or written.
   InvalidProgram = 0x23,          ///< The program is malformed.
   InvalidExternalData = 0x24,     ///< The external data is malformed or does not fit the program.
-  OutOfResources = 0x25,          ///< A resource other than memory is used up.
+  OutOfResources = 0x25,          ///< A limit is exceeded, such as one of ResourceLimits, or a buffer is full.
   // Delegate errors.
   DelegateInvalidCompatibility = 0x30,    ///< The backend is incompatible with the delegate's data or the device.
   DelegateMemoryAllocationFailed = 0x31,  ///< The backend could not get memory.

@@ -20,8 +20,8 @@ Error evalue_type_error(Tag found, const char* expected) {
 
 namespace {
 
-// Constructs an element in place. The memory may be uninitialised, and assignment would destroy an object that does not
-// exist.
+// Constructs an element of a trivial type in place, because the memory may be uninitialised. Elements of other types
+// exist since the list was made, and are assigned.
 template <typename T>
 void store(T& slot, const T& value) {
   if constexpr (std::is_trivially_destructible_v<T>) {

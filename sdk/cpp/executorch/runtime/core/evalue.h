@@ -123,7 +123,7 @@ struct EValue {
   /* implicit */ EValue(BoxedEvalueList<std::optional<aten::Tensor>>* t);
 
   /// The value behind a smart pointer such as TensorPtr. A null pointer is None: reading it as a tensor is an error
-  /// like that of every other type, and Module refuses it as an input or output, preset or not.
+  /// like that of every other type, and Module refuses it as an input and as memory of an output.
   template <typename T, typename = typename std::enable_if<
                             std::is_convertible<decltype(*std::forward<T>(std::declval<T>())), EValue>::value>::type>
   /* implicit */ EValue(T&& value) : EValue() {

@@ -22,7 +22,7 @@ namespace runtime {
 typedef uint32_t AllocatorID;
 /// Index of a chain of instructions in a method.
 typedef int32_t ChainID;
-/// Number that the exporter gave to an instruction, to find its source.
+/// Index of an instruction in its chain; with it, an ETRecord finds the source.
 typedef uint32_t DebugHandle;
 /// Identity of an event inside a delegate, when it is an integer.
 typedef int32_t DelegateDebugIntId;

@@ -100,7 +100,7 @@ inline void event_tracer_create_event_block(EventTracer* event_tracer, char cons
   }
 }
 
-/// An empty entry when there is no tracer.
+/// An empty entry when there is no tracer or it measures only methods.
 inline EventTracerEntry event_tracer_begin_profiling_event(EventTracer* event_tracer, char const* name) {
   if (event_tracer_measures_all(event_tracer)) {
     return event_tracer->start_profiling(name);

@@ -13,7 +13,7 @@
 namespace executorch {
 namespace runtime {
 
-/// Starts an event inside the delegate; an empty entry when there is no tracer.
+/// Starts an event inside the delegate; an empty entry when there is no tracer or it measures only methods.
 inline EventTracerEntry event_tracer_start_profiling_delegate(EventTracer* event_tracer, const char* name,
                                                               DebugHandle delegate_debug_id) {
   if (internal::event_tracer_measures_all(event_tracer)) {

@@ -18,8 +18,8 @@ class NamedDataMap {
  public:
   virtual ~NamedDataMap() = default;
 
-  /// Element type, sizes and dim order of a tensor; valid as long as the map. Error::NotFound also for data without
-  /// one.
+  /// Element type, sizes and dim order of a tensor; valid as long as the map. For data without a layout,
+  /// Error::NotFound or Error::NotImplemented.
   ET_NODISCARD virtual Result<const TensorLayout> get_tensor_layout(std::string_view key) const = 0;
 
   /// The bytes. Keep the buffer as long as the bytes are used, and the map as long as the buffer.

@@ -50,7 +50,7 @@ void failed(KernelRuntimeContext& context, Span<EValue*> args, const char* what)
 }  // namespace
 
 void call_kernel(OpFunction kernel, KernelRuntimeContext& context, Span<EValue*> args) {
-  // Suppress PyTorch's warning about resized outputs: kernels resize them in each call.
+  // Log PyTorch's warnings at level Debug only: it warns about resized outputs, and kernels resize them in each call.
   static LogWarnings warnings;
   const ::c10::WarningUtils::WarningHandlerGuard warning_guard(&warnings);
   const ::at::AutoDispatchBelowADInplaceOrView dispatch_guard;

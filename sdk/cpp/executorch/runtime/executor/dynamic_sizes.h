@@ -19,9 +19,9 @@ namespace internal {
 /// Checks ExecutionPlan.dynamic_sizes. The inputs and values of the plan were checked before. Errors: InvalidProgram.
 ET_NODISCARD Error validate_dynamic_sizes(const executorch_flatbuffer::ExecutionPlan& plan);
 
-/// Whether input `index` of the plan, the tensor `input`, may have the sizes of `found`, a tensor of the same rank.
-/// A static dimension keeps its size, a dynamic one is between its bounds. A program that does not say which dimensions
-/// are dynamic takes all sizes with no more elements than were planned for. Errors: InvalidArgument, after a log line.
+/// Whether input `index`, the tensor `input`, may have the sizes of `found`, of the same rank. If unbounded, it takes
+/// all sizes. Otherwise a static dimension keeps its size and a dynamic one its bounds or, if the program does not say
+/// which are dynamic, the elements are no more than were planned. Errors: InvalidArgument, after a log line.
 ET_NODISCARD Error check_input_sizes(const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
                                      const aten::Tensor& input, const aten::Tensor& found);
 

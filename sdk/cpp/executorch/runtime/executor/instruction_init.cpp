@@ -107,8 +107,8 @@ class Operands final {
   uint32_t size_ = 0;
 };
 
-/// The kernel for these tensors. If the caller's list lacks an operator that every program may use, it comes from the
-// registry.
+/// The kernel for these tensors: from the registry or, if the caller gave a list, from the list. The prim operators,
+/// which every program may use, need not be in it.
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_registry) {
   if (kernel_registry.empty()) {
     return internal::find_kernel(name, tensors);

@@ -69,8 +69,8 @@ ET_INLINE Result<aten::Tensor> make_tensor(const executorch_flatbuffer::Tensor& 
 
 #else
 
-/// The shape arrays of a tensor whose layout was validated. Those of a static tensor stay in the program; no one writes
-/// to them.
+/// The shape arrays of a tensor whose layout was validated. The sizes and dim order of a static tensor stay in the
+/// program, because no one writes to them.
 struct Shape {
   aten::SizesType* sizes;
   aten::DimOrderType* dim_order;

@@ -18,8 +18,8 @@ class MemoryManager final {
   /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. May be null: the
   ///     method then uses the platform layer (et_pal_allocate).
   /// The allocators must not share memory: Program::load_method() returns InvalidArgument if `temp_allocator` is
-  /// `method_allocator`, or if two of them, or two planned buffers, overlap. Memory that `method_allocator` has handed
-  /// out before may be used for the others.
+  /// `method_allocator`, or if two of them overlap (of planned buffers, it compares the first 64 on the CPU). Memory
+  /// that `method_allocator` has handed out before may be used for the others.
   explicit MemoryManager(MemoryAllocator* method_allocator, HierarchicalAllocator* planned_memory = nullptr,
                          MemoryAllocator* temp_allocator = nullptr)
       : method_allocator_(method_allocator), planned_memory_(planned_memory), temp_allocator_(temp_allocator) {}

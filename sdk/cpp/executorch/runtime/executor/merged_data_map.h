@@ -15,7 +15,7 @@ namespace internal {
 /// outlive it. extension/named_data_map merges more.
 class MergedDataMap final : public NamedDataMap {
  public:
-  /// Errors: InvalidArgument when a map is null or a key is in both.
+  /// Errors: InvalidArgument when a map is null or a key occurs twice; those of get_num_keys() of the maps.
   static Result<MergedDataMap> load(const NamedDataMap* first, const NamedDataMap* second) {
     ET_CHECK_OR_RETURN_ERROR(first != nullptr && second != nullptr, InvalidArgument,
                              "Two maps of named data are needed, one is null");

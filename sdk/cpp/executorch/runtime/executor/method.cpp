@@ -124,7 +124,7 @@ const EValue& Method::get_input(size_t i) const {
 
 EValue& Method::mutable_input(size_t i) {
   EValue& value = value_at(input_index(i));
-  // The caller provides the input instead of set_input().
+  // The caller sets the value through the reference, so set_input() is not required.
   input_set_[i] = true;
   return value;
 }

@@ -67,23 +67,23 @@ class Method final {
   /// it is. Otherwise the data is used in place and must stay alive until the method was executed. The dtype, rank,
   /// sizes and memory order must agree with MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be
   /// smaller. A scalar must have the value of the export, unless the export left it variable. Errors: InvalidArgument,
-  /// after a log line with the index, the expected and the found value.
+  /// after a log line with the index and what was expected.
   ET_NODISCARD Error set_input(const EValue& input_evalue, size_t input_idx);
 
   /// Sets all inputs. Errors: InvalidArgument when the number differs, otherwise as set_input().
   ET_NODISCARD Error set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues);
 
-  /// Makes output tensor `output_idx` use the caller's memory, for as long as the Method executes.
+  /// Makes output tensor `output_idx` use the caller's memory, which must outlive all uses of the output.
   /// Errors: InvalidArgument when it is not a tensor or the buffer is too small or misaligned; InvalidState when the
-  /// output has planned memory or shares that of another value.
+  /// output has planned memory, is a constant or an input, or is a view of another value.
   ET_NODISCARD Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 
   /// Copies the outputs into an array; entries past the last output become None. Tensors share the method's memory.
-  /// Errors: InvalidArgument when the array is shorter than outputs_size().
+  /// Errors: InvalidArgument when the array is null or shorter than outputs_size().
   ET_NODISCARD Error get_outputs(EValue* output_evalues, size_t length);
 
   /// Copies the inputs into an array; entries past the last input become None.
-  /// Errors: InvalidArgument when the array is shorter than inputs_size().
+  /// Errors: InvalidArgument when the array is null or shorter than inputs_size().
   ET_NODISCARD Error get_inputs(EValue* input_evalues, size_t length);
 
   /// The mutable buffer of that fully qualified name. It shares the method's memory; for a buffer without planned
@@ -91,8 +91,8 @@ class Method final {
   ET_NODISCARD Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 
   /// Runs the method from its start.
-  /// Errors: InvalidArgument when an input was not set; InvalidState when an output has no memory or step() is in the
-  /// middle of an execution, which must be finished first; InvalidProgram; OutOfResources when it runs more
+  /// Errors: InvalidArgument when an input was not set or the sizes of inputs disagree; InvalidState when an output has
+  /// no memory or an execution by step() is unfinished; InvalidProgram; OutOfResources when it runs more
   /// instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the method
   /// can be executed again.
   ET_NODISCARD Error execute();
@@ -238,7 +238,7 @@ class Method final {
   EValue* values_ = nullptr;
   uint8_t* value_flags_ = nullptr;
   bool* input_set_ = nullptr;
-  /// While the method is loaded, if it has views: the value of which each value is a view, or -1.
+  /// Only load() uses it; null without views. For each value, the index of the value that it is a view of, or -1.
   int32_t* view_bases_ = nullptr;
 
   size_t num_delegates_ = 0;  ///< constructed in delegates_

@@ -26,7 +26,7 @@ using internal::size_of;
 namespace {
 
 bool lacks_data(const Tensor& tensor) {
-  // An output of unbounded size may have no memory until the kernel allocates it.
+  // An output of unbounded size needs memory even while it is empty, because the kernel may resize it.
   return tensor.const_data_ptr() == nullptr &&
          (tensor.numel() > 0 ||
           internal::shape_dynamism_of(tensor) == executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND);

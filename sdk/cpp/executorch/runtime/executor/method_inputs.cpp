@@ -44,7 +44,7 @@ bool is_same_order(Sizes sizes, DimOrder a, DimOrder b) {
   return true;
 }
 
-/// Whether both have the same bits. It compares bits, because boards may lack instructions for doubles.
+/// Whether both have the same bits or are zeros. It compares bits, because boards may lack instructions for doubles.
 bool is_same(double a, double b) {
   uint64_t a_bits = 0, b_bits = 0;
   std::memcpy(&a_bits, &a, sizeof(a));

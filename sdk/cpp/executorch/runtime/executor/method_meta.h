@@ -38,7 +38,7 @@ class TensorInfo final {
 
   executorch::aten::ScalarType scalar_type() const { return scalar_type_; }
 
-  /// Whether the data is in planned memory; otherwise the caller provides it.
+  /// Whether the data is in planned memory. Otherwise it is a constant or a view, or the caller provides it.
   bool is_memory_planned() const { return is_memory_planned_; }
 
   /// Bytes of data for sizes().

@@ -11,7 +11,7 @@ namespace runtime {
 namespace internal {
 
 #if ET_LOG_ENABLED
-/// Joins names for an error line, without a heap. Names that do not fit on the line are logged before it.
+/// Joins names for an error line, without a heap. When the line is full, add() logs it and starts the next line.
 class NameList final {
  public:
   /// Adds a name, with '...' around it if `quoted`.
@@ -29,7 +29,7 @@ class NameList final {
 
   size_t size() const { return size_; }
 
-  /// The names since the last line that add() had to log.
+  /// The names of the last line, which was not logged.
   const char* text() const { return text_; }
 
  private:

@@ -21,14 +21,14 @@ using internal::size_of;
 
 namespace {
 
-// An operator whose outputs do not follow from its arguments. internal::kViewOperator is a separate case.
+// Operators that also write arguments other than their last one. internal::kViewOperator is a separate case.
 constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
 constexpr const char kBatchNormOperator[] = "aten::_native_batch_norm_legit.out";
 
 /// The most outputs that are separate arguments. Lists of outputs may be longer.
 constexpr uint32_t kMaxOutputs = 16;
-/// Lists of indices and masks are no longer than tensors have dimensions. Longer ones are concatenated: their elements
-/// are copied without interpretation.
+/// Longer lists are not checked: a list of indices or masks has at most one item for each dimension, and the operators
+/// that take longer ones (concatenation) only copy elements.
 constexpr uint32_t kMaxListItems = 64;
 
 }  // namespace
@@ -125,7 +125,7 @@ Error Method::check_output_memory(const executorch_flatbuffer::KernelCall& call,
   return Error::Ok;
 }
 
-/// Checks the outputs that are separate arguments. Elements of a list of outputs are copied from the input.
+/// Checks the outputs that are separate arguments. A list of outputs needs no check: its operators only copy elements.
 Error Method::check_operand_memory(const executorch_flatbuffer::KernelCall& call, const char* name) const {
   const uint32_t count = size_of(call.args());
   if (count < 2) {
@@ -145,7 +145,7 @@ Error Method::check_operand_memory(const executorch_flatbuffer::KernelCall& call
   for (uint32_t i = 0; i < num_outputs; ++i) {
     const auto output = static_cast<int32_t>(returned->items()->Get(i));
     for (uint32_t j = 0; j < i; ++j) {
-      // Tensors without elements may be the same value.
+      // Tensors without elements, or without memory yet, may be the same value.
       ET_CHECK_PROGRAM(returned->items()->Get(j) != output || memory_of(output).size == 0,
                        "%s has value %" PRId32 " for two of its outputs", name, output);
     }
@@ -174,7 +174,7 @@ Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call
   if (internal::same_text(name, kCopyIndexOperator)) {
     return values_[call.args()->Get(0)].isTensor() ? check_writable(call.args()->Get(0), name) : Error::Ok;
   }
-  // In training, it also updates the running statistics, which it does not return.
+  // In training, batch norm also updates the running statistics, which it does not return.
   for (uint32_t i = 3; i < 5 && i < count && internal::same_text(name, kBatchNormOperator); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_writable(call.args()->Get(i), name));
   }

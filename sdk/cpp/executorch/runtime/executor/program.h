@@ -32,8 +32,8 @@ namespace runtime {
 /// it. The DataLoader must outlive the Program, and the Program every Method that it loaded.
 class Program final {
  public:
-  /// How much of a program is checked. load() checks segments, named data and metadata of methods; load_method() checks
-  /// the values and instructions of the method: every index, size, offset, operand type and jump target.
+  /// How much of a program load() checks besides segments, named data and metadata of methods. load_method() checks the
+  /// values and instructions of the method if load() did not: every index, size, offset, operand type and jump target.
   enum class Verification : uint8_t {
     /// Everything that load() reads; the offsets within methods' values, operators and instructions are trusted.
     /// What they refer to is checked by load_method().
@@ -57,7 +57,7 @@ class Program final {
                                            Verification verification = Verification::InternalConsistency);
 
   /// The same with limits for the resources of the program and of the methods that are loaded
-  /// from it. Errors: OutOfResources if a limit is exceeded, otherwise as above.
+  /// from it. Errors: OutOfResources if a limit in bytes is exceeded, otherwise as above.
   ET_NODISCARD static Result<Program> load(DataLoader* loader, Verification verification, const ResourceLimits& limits);
 
   /// The name that older code uses.
@@ -70,7 +70,7 @@ class Program final {
   ~Program() = default;
 
   /// The bytes of constant `buffer_idx`, at least `nbytes`. They are valid as long as the Program.
-  /// Errors: InvalidProgram, InvalidArgument if the constant does not exist or has fewer bytes.
+  /// Errors: InvalidArgument if the constant does not exist or has fewer bytes.
   Result<const void*> get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const;
 
   /// The named data of the file. It is valid as long as the Program and until the Program is moved: do not move it
@@ -152,7 +152,7 @@ class Program final {
 
  public:
   /// Copies the initial value `offset_index` of a mutable buffer into `buffer`. Called while a Method is loaded.
-  /// Errors: NotFound when the program has no such data, InvalidProgram when `size` bytes are not there.
+  /// Errors: NotFound for an absent segment, InvalidProgram when it has no such value of `size` bytes; the loader's.
   ET_NODISCARD Error load_mutable_subsegment_into(size_t mutable_data_segments_index, size_t offset_index, size_t size,
                                                   void* buffer) const;
 

@@ -41,7 +41,7 @@ class PteDataMap final : public NamedDataMap {
       : PteDataMap(other.loader_, other.segment_base_offset_, other.named_data_, other.segments_) {}
   ~PteDataMap() override = default;
 
-  /// Errors: NotFound for an unknown key, NotSupported for a known one: blobs have no layout.
+  /// Errors: NotFound for an unknown key, NotImplemented for a known one: blobs have no layout.
   Result<const TensorLayout> get_tensor_layout(std::string_view key) const override;
 
   /// Errors: NotFound, or what the loader returns.

@@ -7,9 +7,9 @@
 namespace executorch {
 namespace runtime {
 
-/// Limits for the resources of untrusted programs. Each request is compared with its limit first; beyond a limit the
-/// call fails with Error::OutOfResources and a log line with both numbers. The defaults are the limits of the format,
-/// and a number of instructions that ends an endless loop.
+/// Limits for the resources of untrusted programs, compared before use. Beyond a limit the call logs a line and fails
+/// with OutOfResources, or MemoryAllocationFailed (memory of method_bytes except that of outputs), or InvalidProgram
+/// (table_depth). The defaults are the limits of the format, and a number of instructions that ends an endless loop.
 struct ResourceLimits {
   /// Bytes that Program::load() reads into memory: the flatbuffer, and the constants.
   size_t program_bytes = SIZE_MAX;

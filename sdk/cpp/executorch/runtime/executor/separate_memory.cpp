@@ -46,7 +46,7 @@ Span<const uint8_t> region_of(const executorch_flatbuffer::ExecutionPlan& plan, 
   if (region < kFirstBuffer) {
     const MemoryAllocator* const allocator = region == 0 ? memory.method_allocator() : memory.temp_allocator();
     if (allocator == nullptr || allocator->base_address() == nullptr) {
-      return {};  // the buffer does not exist
+      return {};  // there is no memory to compare
     }
     // reset() frees what the temporary allocator has handed out.
     const size_t used = region == 0 ? allocator->used_size() : 0;

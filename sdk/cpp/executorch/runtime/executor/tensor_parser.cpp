@@ -123,7 +123,7 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
     ET_ASSIGN_OR_RETURN(data, planned_data(*allocation, nbytes, allocator));
     ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "planned memory"));
     const bool is_mutable_buffer = extra != nullptr && extra->fully_qualified_name() != nullptr;
-    // The host cannot write there.
+    // The host cannot write to a device's memory.
     ET_CHECK_OR_RETURN_ERROR(
         extra == nullptr || extra->device_type() == executorch_flatbuffer::DeviceType::CPU ||
             !(is_mutable_buffer || s_tensor->data_buffer_idx() > 0),

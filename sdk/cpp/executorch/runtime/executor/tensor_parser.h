@@ -29,8 +29,8 @@ struct NamedData {
 /// The entry with that key, or null.
 NamedData* get_data_by_key(const char* key, Span<NamedData> entries);
 
-/// Makes a tensor that validate_program() has accepted. Its data pointer is null if neither the program nor the plan
-/// gives it data. Errors: MemoryAllocationFailed, InvalidProgram, InvalidExternalData, or those of the loader.
+/// Makes a tensor that validate_program() has accepted. Its data pointer is null if nothing gives it data. Errors: of
+/// planned memory, external data and the loader; InvalidArgument for misaligned data, NotSupported for a device.
 ET_NODISCARD Result<executorch::aten::Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                                                           const executorch_flatbuffer::Tensor* s_tensor,
                                                           const NamedDataMap* named_data_map = nullptr,

@@ -50,7 +50,7 @@ et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void);
 void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filename,
                              const char* function, size_t line, const char* message, size_t length);
 
-/// Allocates `size` bytes aligned for any standard type, or returns NULL. Never called by the core while it executes.
+/// Allocates `size` bytes aligned for any type, or returns NULL. An executing method without a temp_allocator calls it.
 void* et_pal_allocate(size_t size);
 
 /// Releases memory of et_pal_allocate(). NULL is allowed.

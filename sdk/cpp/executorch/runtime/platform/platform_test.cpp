@@ -75,7 +75,7 @@ TEST(PlatformTest, ClockDoesNotOverflowForLongUpTimes) {
   PalSpy spy;
   spy.tick_ns_multiplier = {1000, 3};
   InterceptWith intercept(spy);
-  // 2^62 / 3 * 1000 wraps when the product comes first; with the quotient first it wraps only if the result does.
+  // 36 years in ticks of 1000 / 3 ns.
   EXPECT_EQ(ticks_to_ns(uint64_t(3) << 50), uint64_t(1000) << 50);
 }
 

@@ -105,14 +105,14 @@ uint32_t begin_profiling(const char* name) {
 }
 
 void end_profiling(uint32_t token_id) {
-  // Also true for a span that a dump or a reset has ended.
+  // False if a dump or a reset has removed the span, and no later one has its number.
   if (num_blocks > 0 && token_id < header(current_block).prof_entries) {
     events(current_block)[token_id].end_time = pal_current_ticks();
   }
 }
 
 void dump_profile_stats(prof_result_t* prof_result) {
-  // The dump has replaced pointers to names by their text. Reset the spans, so that a second dump does not read text as
+  // Replaces pointers to names by their text. The spans are removed below, so that a second dump does not read text as
   // pointers.
   for (uint32_t block = 0; block < num_blocks; ++block) {
     for (uint32_t i = 0; i < header(block).prof_entries; ++i) {

@@ -91,7 +91,7 @@ constexpr uint32_t prof_not_recorded = 0xFFFFFFFFu;
 void profiler_init(void);
 /// Starts a span; `name` must live until the dump. Returns a token for end_profiling(), or prof_not_recorded.
 uint32_t begin_profiling(const char* name);
-/// Ends a span. Does nothing if there is no such span, because it did not fit or the profile was dumped in between.
+/// Ends a span of the current block. Does nothing if it did not fit, or was dumped and no later span has its token.
 void end_profiling(uint32_t token_id);
 void dump_profile_stats(prof_result_t* prof_result);
 void reset_profile_stats();
@@ -117,7 +117,7 @@ typedef struct {
   uint32_t instruction_idx;
 } prof_state_t;
 
-/// The state of this thread.
+/// The state, which all threads share.
 const prof_state_t& get_profile_tls_state();
 void set_profile_tls_state(const prof_state_t& state);
 

@@ -82,7 +82,7 @@ TEST(ProfilerTest, WhatDoesNotFitIsLeftOut) {
   EXPECT_EQ(header.prof_entries, static_cast<uint32_t>(MAX_PROFILE_EVENTS));
   EXPECT_EQ(header.allocator_entries, static_cast<uint32_t>(MEM_PROFILE_MAX_ALLOCATORS));
   EXPECT_EQ(header.mem_prof_entries, static_cast<uint32_t>(MAX_MEM_PROFILE_EVENTS));
-  // A span that a dump has ended, and an unknown token.
+  // A span that a dump has removed, and an unknown token.
   const uint32_t open = EXECUTORCH_BEGIN_PROF("open");
   EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
   EXECUTORCH_END_PROF(open);

@@ -163,7 +163,7 @@ class Seq2SeqRunner {
   void stop() { should_stop_ = true; }
   /// Samples a second that the preprocessor takes. Loads the program.
   Result<int64_t> sampling_rate();
-  /// The id of a token, such as <|en|>; NotFound if the tokenizer does not have it.
+  /// The id of a token, such as <|en|>; NotFound if the tokenizer does not have it, InvalidState before load().
   Result<int64_t> token_id(const std::string& token) const;
   /// Counts and times of the last call.
   const Stats& stats() const { return stats_; }

@@ -26,8 +26,8 @@ struct TokenRange {
 };
 
 /// Cuts a text into words by Whisper's rules. A word begins with a space; for languages that are written without spaces
-/// (`has_spaces` is false), each character is a word. Punctuation belongs to the word before it, opening brackets and
-/// quotation marks to the word after it. Tokens from `first_time` on, which are times, and special tokens have no text.
+/// (`has_spaces` is false), each token is one, or the tokens of one character. Punctuation belongs to the word before
+/// it, opening brackets and quotes to the word after it. Times (from `first_time` on) and special tokens have no text.
 runtime::Result<std::vector<TokenRange>> words_of(const ::tokenizers::Tokenizer& tokenizer,
                                                   const std::vector<int64_t>& tokens, int64_t first_time,
                                                   bool has_spaces);

@@ -32,9 +32,9 @@ struct FlatTensorHeader {
   /// magic is not there, InvalidExternalData if the header is too short or its sizes overflow.
   static runtime::Result<FlatTensorHeader> Parse(const void* data, size_t size);
 
-  /// Offset from the start of the file to the flatbuffer's tables.
+  /// Bytes of this header with its padding, inside of the flatbuffer; the metadata ends after both numbers of bytes.
   uint64_t flatbuffer_offset;
-  /// Bytes of the flatbuffer, without this header.
+  /// Bytes of the flatbuffer without this header and its padding.
   uint64_t flatbuffer_size;
   /// Offset from the start of the file to the first segment; 0 without segments.
   uint64_t segment_base_offset;

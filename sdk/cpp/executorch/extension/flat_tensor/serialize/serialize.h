@@ -19,7 +19,7 @@ constexpr uint32_t kSchemaVersion = 0;
 
 /// Writes a `.ptd` with one segment for each tensor, aligned to `tensor_alignment` bytes (a power of two, at least 8).
 /// The file gets its name only when it is complete.
-/// InvalidArgument for a bad alignment, AccessFailed if it cannot be written.
+/// InvalidArgument for a bad alignment or a tensor without dense data on the CPU, AccessFailed if it cannot be written.
 runtime::Error save_ptd(const std::string& path, const std::map<std::string, aten::Tensor>& tensor_map,
                         const size_t tensor_alignment);
 

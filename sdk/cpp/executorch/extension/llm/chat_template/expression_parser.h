@@ -135,7 +135,7 @@ class ExpressionParser {
   size_t at_ = 0;
   std::unordered_map<std::string, int> ids_;
   std::vector<std::string> names_;
-  std::vector<Node*> macros_;  // of the enclosing loops and blocks
+  std::vector<Node*> macros_;  // the enclosing macros and call blocks
 };
 
 }  // namespace jinja

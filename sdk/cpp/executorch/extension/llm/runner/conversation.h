@@ -44,7 +44,7 @@ class Conversation final {
   runtime::Error check_restorable(const std::vector<uint64_t>& seen, std::optional<uint64_t> pending,
                                   std::optional<uint64_t> next) const;
 
-  /// The last token of the conversation followed by `added`; 0 if both are empty.
+  /// The last token of the conversation followed by `added`; 0 if both are empty or end with a picture or sound.
   uint64_t last_token(const std::vector<uint64_t>& added) const;
   /// The tokens that must be run to append `added`: the pending token, if there is one, and `added`.
   std::vector<uint64_t> unseen(std::vector<uint64_t> added) const;

@@ -62,7 +62,7 @@ std::string name_in(const std::unordered_set<std::string>& methods, const std::s
   return methods.count(bare) > 0 ? bare : "";
 }
 
-/// The largest sizes of an input of the method. Does not load the method, unlike Module::method_meta().
+/// The largest sizes of an input of the method, which is not loaded.
 Result<std::vector<int64_t>> input_sizes(Module& module, const std::string& method, size_t input) {
   ET_CHECK_OK_OR_RETURN_ERROR(module.load());
   ET_ASSIGN_OR_RETURN(meta, module.program()->method_meta(method.c_str()));

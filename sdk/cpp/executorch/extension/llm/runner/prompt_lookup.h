@@ -11,8 +11,8 @@ namespace llm {
 namespace internal {
 
 /// Guesses the tokens that follow `tokens`. Finds the latest earlier occurrence of the last three tokens, or else of
-/// the last two, and returns the `most` tokens after it. If `tokens` ends first, the result repeats from there; a
-/// picture or sound ends it early. Empty if the last two tokens did not occur before.
+/// the last two, and returns the `most` tokens after it. If fewer follow, they are repeated. A picture or sound ends
+/// the result early. Empty if the last two tokens did not occur before.
 std::vector<uint64_t> look_up(const std::vector<uint64_t>& tokens, size_t most);
 
 }  // namespace internal

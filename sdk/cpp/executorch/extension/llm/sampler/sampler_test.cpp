@@ -73,7 +73,7 @@ TEST_F(SamplerTest, TemperaturesAreZeroOrMore) {
     tokens.set_temperature(temperature);
     EXPECT_EQ(tokens.sample(*logits).error(), Error::InvalidArgument) << temperature;
   }
-  // A temperature above 1: the probabilities are softmax([0, 1, 2] / 1.1); the last one is 0.62.
+  // A temperature above 1: the probabilities are softmax([0, 1, 2] / 1.1); the last one is 0.64.
   for (const float temperature : {0.0f, 1.1f}) {
     Sampler sampler(3, temperature, 1.0f, 5);
     int last = 0;

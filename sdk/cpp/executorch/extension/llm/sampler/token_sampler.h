@@ -49,7 +49,7 @@ runtime::Error check_temperature(float temperature);
 /// processors, a constraint, Sampler. For one sequence; not thread safe.
 class TokenSampler {
  public:
-  /// `sampler` draws tokens with its filters and its seed. If null, a sampler with the given options is used.
+  /// `sampler` draws tokens with its filters and its seed. If null or of another vocabulary, the options apply.
   explicit TokenSampler(std::unique_ptr<Sampler> sampler = nullptr) : given_(std::move(sampler)) {}
 
   /// Begins a sequence: forgets the text so far and the constraint, and seeds.
@@ -79,8 +79,8 @@ class TokenSampler {
   bool has_ended() const { return constraint_ && constraint_->has_ended(); }
 
   /// The token that follows the last position of `logits`: float32, float16 or bfloat16 with sizes [..., vocabulary].
-  /// Errors: InvalidArgument for another dtype, an empty tensor or a negative temperature; InvalidState if there is no
-  /// distribution because a logit is NaN or all tokens are ruled out; those of processors.
+  /// Errors: InvalidArgument for another dtype, an empty tensor, a negative temperature or a bias of an unknown token;
+  /// InvalidState if a logit is NaN or all tokens are ruled out; those of processors and of the constraint.
   runtime::Result<uint64_t> sample(const executorch::aten::Tensor& logits);
 
   /// Position of the first NaN among the last logits that sample() refused; -1 when that was not the reason.

@@ -12,7 +12,7 @@ namespace extension {
 namespace llm {
 
 /// A token from the logits of the last position of `logits_tensor`: float32, float16 or bfloat16 with sizes
-/// [..., vocabulary]. -1, after a log line, for another dtype, for NaN, and if `sampler` has another vocabulary.
+/// [..., vocabulary]. -1 where Sampler::sample() returns it and, after a log line, for another dtype or vocabulary.
 inline int32_t sample_from_logits(const executorch::aten::Tensor& logits_tensor, Sampler& sampler) {
   using executorch::aten::ScalarType;
   const auto dimensions = logits_tensor.dim();

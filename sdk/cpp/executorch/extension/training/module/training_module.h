@@ -54,7 +54,7 @@ class TrainingModule final : public Module {
   ET_NODISCARD runtime::Result<const std::map<std::string_view, executorch::aten::Tensor>> named_parameters(
       const std::string& method_name);
 
-  /// The gradients of the last run by the names of their parameters. InvalidState if the method has not run.
+  /// The gradients of the last execute_forward_backward() by the names of their parameters. InvalidState before it.
   ET_NODISCARD runtime::Result<const std::map<std::string_view, executorch::aten::Tensor>> named_gradients(
       const std::string& method_name);
 

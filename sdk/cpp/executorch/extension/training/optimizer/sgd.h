@@ -27,8 +27,8 @@ class SGDParamState {
   executorch::aten::Tensor momentum_buffer_;
 };
 
-/// The hyperparameters of `torch.optim.SGD`. None may be negative, and `nesterov` needs a momentum and no dampening;
-/// `SGD::step` refuses others.
+/// The hyperparameters of `torch.optim.SGD`. `lr`, `momentum` and `weight_decay` may not be negative, and `nesterov`
+/// needs a momentum and no dampening; `SGD::step` refuses others.
 class SGDOptions {
  public:
   explicit SGDOptions(double lr, double momentum = 0, double dampening = 0, double weight_decay = 0,

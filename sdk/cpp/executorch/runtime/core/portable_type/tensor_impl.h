@@ -112,7 +112,7 @@ class TensorImpl {
    *
    * @retval Error::NotSupported the rank differs, the tensor is static and a size differs, or the new number of
    * elements is larger than the buffer. A DYNAMIC_UNBOUND tensor without data may grow: its buffer comes later.
-   * @retval Error::InvalidArgument a size is negative or the number of elements overflows.
+   * @retval Error::InvalidArgument a size is negative, or the number of elements or a stride overflows.
    */
   ET_NODISCARD Error internal_resize_contiguous(ArrayRef<SizesType> new_sizes);
 
@@ -126,7 +126,7 @@ class TensorImpl {
   void* data_;
   const ssize_t dim_;
   ssize_t numel_;
-  /// Elements that the buffer holds: the numel of the first sizes.
+  /// Elements that the buffer holds: the numel of the first sizes, or of larger ones set while there was no buffer.
   size_t numel_bound_;
   const ScalarType type_;
   TensorShapeDynamism shape_dynamism_;

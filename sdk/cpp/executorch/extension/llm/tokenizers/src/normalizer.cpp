@@ -64,7 +64,8 @@ Error to_form(std::string& text, Work& work) {
   return to_normal_form(text, kForm, work);
 }
 
-/// The rules of SentencePiece's "nmt": removes control characters, and replaces all kinds of spaces by ' '.
+/// The rules of SentencePiece's "nmt": removes some control characters, and replaces others, some spaces, marks without
+/// width and U+FFFD by ' '.
 Error nmt(std::string& text, Work& work) {
   return change_characters(text, work, [](std::string& out, uint32_t c) {
     if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F) {

@@ -3,7 +3,7 @@
  * @file
  * X-macros over sets of element types: ET_FORALL_<SET>_TYPES(_) calls _(C++ type, ScalarType name) for each.
  *
- * Sets: INT (signed and unsigned 8 to 64 bit), FLOAT (float, double), REAL = INT + FLOAT, QINT, COMPLEX. Letters add to
+ * Sets: INT (uint8_t and int8_t to int64_t), FLOAT (float, double), REAL = INT + FLOAT, QINT, COMPLEX. Letters add to
  * a set: H is Half, BF16 is BFloat16, B is Bool. `_AND` adds the named types; `_WITH` and `_WITH2` pass fixed arguments
  * in front, as in _(ANOTHER_INPUT, C++ type, name).
  */

@@ -77,7 +77,7 @@ constexpr ::executorch::aten::ScalarType toUnderlying(::executorch::aten::Scalar
   }
 }
 
-/// True when `qtype` is a quantized type that stores `type`.
+/// True when `type` is toUnderlying(qtype).
 constexpr bool isUnderlying(::executorch::aten::ScalarType type, ::executorch::aten::ScalarType qtype) {
   return type == internal::toUnderlying(qtype);
 }

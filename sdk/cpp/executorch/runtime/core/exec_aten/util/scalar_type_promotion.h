@@ -38,7 +38,7 @@ constexpr aten::ScalarType promote(aten::ScalarType a, aten::ScalarType b) {
     return internal::toComplexType(promote(internal::toRealValueType(a), internal::toRealValueType(b)));
   }
   if (internal::isFloatingType(a) && internal::isFloatingType(b)) {
-    // Half and BFloat16 hold neither the other's range nor its precision; their pair needs Float.
+    // Half lacks BFloat16's range, and BFloat16 lacks Half's precision: their pair needs Float.
     return a == ScalarType::Double || b == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
   }
   if (internal::isFloatingType(a) || internal::isFloatingType(b)) {

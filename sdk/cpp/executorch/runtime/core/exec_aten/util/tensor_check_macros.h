@@ -9,7 +9,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/assert.h>
 
-/// Start of the message of every check in this file.
+/// Start of the messages of ET_CHECK_SAME_*.
 #define ET_TENSOR_CHECK_PREFIX__ "Tensors do not match"
 
 #define ET_MIN2(a, b) ((a) < (b) ? (a) : (b))

@@ -17,7 +17,7 @@ bool is_channels_last(const aten::Tensor& t) {
   return is_channels_last_dim_order(order.data(), order.size());
 }
 
-// Dim order as text such as "0, 2, 3, 1" for a message.
+// Dim order as text such as "0,2,3,1" for a message.
 struct DimOrderText {
   char text[4 * kTensorDimensionLimit + 1];
 

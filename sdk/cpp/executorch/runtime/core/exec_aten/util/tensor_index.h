@@ -14,7 +14,7 @@
 namespace executorch {
 namespace runtime {
 
-/// Product of the sizes before `dim` (0 <= dim < dim(), or 0 for a scalar).
+/// Product of the sizes before `dim` (0 <= dim <= dim()); dim() gives the number of elements.
 inline size_t getLeadingDims(const aten::Tensor& tensor, int64_t dim) {
   ET_CHECK_MSG(dim >= 0 && dim <= tensor.dim(), "expected 0 <= dim <= %" ET_PRIssize_t ", found %" PRId64, tensor.dim(),
                dim);
@@ -87,7 +87,7 @@ inline size_t calculate_linear_index(const aten::SizesType* coordinate, const at
 
 namespace internal {
 
-/// True when `value` is a value of OUT too. Infinity and NaN fit every floating point type.
+/// True when `value` is in the range of OUT; it may be rounded. Infinity and NaN fit every floating point type.
 template <typename OUT, typename IN>
 bool value_fits(IN value) {
   if constexpr (std::is_integral_v<OUT> && std::is_integral_v<IN>) {
