@@ -64,7 +64,7 @@ class ReferenceProgram:
         """`weights` is the program's `.ptd`.
 
         Raises:
-            ValueError: the file is damaged, has delegates of other backends, or keeps constants in the `.ptd`.
+            ValueError: the file is damaged or has delegates of other backends, or `weights` is given.
         """
         for module in ("dim_order_ops", "prim_ops", "quantized_kernel_ops"):
             importlib.import_module(f"sdk.exir.operator.{module}")

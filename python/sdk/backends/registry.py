@@ -195,7 +195,7 @@ class Backend:
 
     @property
     def identifier(self) -> str:
-        """Returns the name without hyphens, which is the name of the folder and of the group of settings for language
+        """Returns the name without hyphens, which is the name of the backend's group of settings for language
         models."""
         return self.name.replace("-", "")
 

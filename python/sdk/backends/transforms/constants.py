@@ -123,7 +123,8 @@ def computed_constants(program: ExportedProgram) -> dict[Node, torch.Tensor]:
 
 
 def is_foldable(program: ExportedProgram, node: Node) -> bool:
-    """Whether a call computes a tensor only from constants, and the tensor is not larger than its operands."""
+    """Whether a call computes a tensor only from constants, and the tensor is small or not much larger than its
+    operands (`_ALWAYS_SMALL`, `_MOST_GROWTH`)."""
     known = _known(program)
     pending = [node]
     while pending:
@@ -145,7 +146,7 @@ def _operand_folds(known: _Known, operand: Node) -> bool | None:
 
 
 def _folds(node: Node) -> bool:
-    """Whether a call would compute a tensor that is no larger than its operands, if they were constants."""
+    """Whether a call would be foldable (`is_foldable`) if its operands were constants."""
     operator = getattr(node.target, "_op", None)
     if node.op != "call_function" or not isinstance(operator, torch._ops.OpOverload):
         return False

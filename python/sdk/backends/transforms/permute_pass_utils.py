@@ -13,8 +13,8 @@ from sdk.exir.pass_base import ExportPass
 
 
 class RemoveOrReplacePassInterface(ExportPass):
-    """Calls `maybe_remove_or_replace` for each call of one of the operators `targets`, in the branches of control flow
-    too."""
+    """Calls `maybe_remove_or_replace` for each call of one of the operators `targets` whose result is used, in the
+    branches of control flow too."""
 
     targets: ClassVar[tuple[Any, ...]] = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Rank0ToRank1Pass`: gives inputs of rank 0 the shape [1], for backends without scalars."""
+"""`Rank0ToRank1Pass`: gives inputs of rank 0 the shape [1, 1], for backends without scalars."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ and timestamps."""
 
 
 class Encoder(nn.Module):
-    """Computes the tensors that the decoder's layers attend to from features."""
+    """Computes from features the keys and values that the decoder's layers attend to."""
 
     def __init__(self, whisper: Any) -> None:
         super().__init__()

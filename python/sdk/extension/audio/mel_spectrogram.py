@@ -32,8 +32,8 @@ class WhisperAudioProcessor(nn.Module):
     """The features that transformers' WhisperFeatureExtractor computes, of one channel of samples.
 
     Sound is padded to whole chunks of `chunk_length` seconds with `padding_value`; with `stack_output` each chunk is an
-    item of the batch. With `streaming` there is no padding. `max_audio_len` is the length of the sound that an exported
-    program takes, in seconds.
+    item of the batch. With `streaming`, sound is not padded to chunks. `max_audio_len`: the longest sound, in seconds,
+    that a program of `export_processor` takes without `streaming`.
     """
 
     def __init__(
@@ -107,8 +107,8 @@ def _waves(n_fft: int) -> torch.Tensor:
 def export_processor(
     output_file: str = "whisper_preprocess.pte", backend: str = "xnnpack", **model_kwargs: Any
 ) -> None:
-    """Writes the program of a WhisperAudioProcessor with these arguments, for any number of samples up to
-    `max_audio_len` or, in streaming mode, two seconds.
+    """Writes the program of a WhisperAudioProcessor with these arguments. It takes from `n_fft` samples to the samples
+    of `max_audio_len` or, in streaming mode, of two seconds.
 
     Raises `BackendError` for an unknown backend.
     """

@@ -94,7 +94,8 @@ def _reset_profile_results() -> None:
 
 
 def _set_backend_option(backend_name: str, key: str, value: bool | int | str) -> None:
-    """Sets an option of a backend. Raises ExecuTorchError if the backend does not exist or refuses the value."""
+    """Sets an option of a backend. Raises ExecuTorchError if the backend does not exist or refuses the value, and
+    ValueError if the key or a text is too long."""
     _portable_lib._set_backend_option(backend_name, key, value)
 
 

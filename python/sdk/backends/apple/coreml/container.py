@@ -5,11 +5,11 @@
     directory = {"nodes": [node, ...]}, compact JSON in UTF-8
     node = {"children": {name: node's index}, "dataRegion": {"offset": o, "size": s}, "kind": 0 | 1, "name": name}
 
-`kind` is 0 for a file and 1 for a folder. Children precede their folder, and the last node is the root, so that a
-reader that starts at the last byte sees the directory first.
+`kind` is 0 for a file and 1 for a folder. Children precede their folder, and the last node is the root. The directory
+is reversed so that a reader that starts at the last byte reads it from its beginning.
 
-Methods that share weights have a payload that only names a model: `CMJR`, then JSON with `version`, `key` (of the named
-data of the program that holds the folder) and `functionName`.
+Methods that share weights have a payload that only names a model: `CMJR`, then JSON with `version`, `key` (the key in
+the program's named data under which the folder is stored) and `functionName`.
 
 Payloads are untrusted. `unpack` checks all of a payload before it returns anything.
 """
@@ -56,7 +56,7 @@ def pack(tree: Tree, name: str = "lowered_module") -> bytes:
     bytes each time.
 
     Raises:
-        PayloadError: a name is empty, `.`, `..`, or has a separator or a null character.
+        PayloadError: a name is empty, `.` or `..`, or has `/`, `\\`, a null character or a surrogate.
     """
     contents: list[bytes | memoryview] = []
     nodes: list[dict[str, Any]] = []
@@ -173,7 +173,7 @@ def _nodes(text: bytes) -> list[dict[str, Any]]:
         numbers = [region.get("offset"), region.get("size"), kind, *children.values()]
         if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) or kind not in (_FILE, _FOLDER):
             raise PayloadError(f"node {index} of the directory has no valid `children`, `dataRegion` and `kind`")
-        if index < len(nodes) - 1 or name != "":  # the root may have any name
+        if index < len(nodes) - 1 or name != "":  # only the root's name may be empty
             _check_name(name)
         found.append({"children": children, "dataRegion": (numbers[0], numbers[1]), "kind": kind, "name": name})
     return found

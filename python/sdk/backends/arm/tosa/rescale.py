@@ -22,8 +22,8 @@ _LEAST_SHIFT, _MOST_SHIFT = 2, 62
 
 
 def multiplier_and_shift(factor: float, bits: int) -> tuple[int, int]:
-    """Returns the nearest `multiplier / 2^shift` with a multiplier of `bits` bits. Raises UnsupportedError if the
-    factor is out of range."""
+    """Returns the nearest `multiplier / 2^shift` with a multiplier of `bits` bits, or of fewer, rounded down, if the
+    shift would be too large. Raises UnsupportedError if the factor is too large, or not a positive number."""
     if not math.isfinite(factor) or factor <= 0:
         raise UnsupportedError(f"it rescales by {factor}")
     mantissa, exponent = math.frexp(factor)  # mantissa is from 0.5 up to 1

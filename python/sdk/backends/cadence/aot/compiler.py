@@ -111,7 +111,7 @@ def get_fake_quant_model(
     dump_graphs: bool = False,
 ) -> GraphModule:
     """Returns the model with quantize and dequantize nodes. It is calibrated with the data, or with the
-    inputs if there are none. Buffers that calibration changes are restored, in the model too."""
+    inputs if `calibration_data` is None. Buffers that calibration changes are restored, in the model too."""
     prepared = prepare_pt2(model.eval(), inputs, quantizer, dump_graphs)
     before = [(buffer, buffer.clone()) for buffer in model.buffers()]
     for samples in [inputs] if calibration_data is None else calibration_data:

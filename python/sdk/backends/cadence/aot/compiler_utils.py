@@ -25,7 +25,7 @@ def get_placeholders(graph: Graph) -> list[Node]:
 
 
 def broadcastable(shape_1: Sequence[int], shape_2: Sequence[int]) -> bool:
-    """Whether a tensor of `shape_2` can be broadcast to `shape_1`. An empty shape can be broadcast to every shape."""
+    """Whether a tensor of `shape_2` can be broadcast to `shape_1`. Also True if either of the shapes is empty."""
     if not shape_1 or not shape_2:
         return True
     pairs = zip_longest(reversed(shape_1), reversed(shape_2))

@@ -40,6 +40,7 @@ class DecomposeAtenApproxGeluPass(NodePass):
 
 
 class CadenceDecomposeOpsInGraph:
-    """The passes of this file. They run only on request, because a portable kernel computes GELU in one call."""
+    """The passes of this file. They are not in the default order, because a portable kernel computes GELU in one
+    call."""
 
     passes: ClassVar[list[Any]] = [DecomposeAtenApproxGeluPass]

@@ -307,8 +307,7 @@ def _order(node: Node) -> list[int]:
 
 
 class CadenceFuseOpsInGraph:
-    """All passes that fuse calls, in order. `FuseQuantDequantToRequantizePass` changes results and runs only on
-    request."""
+    """Passes that fuse calls, in order. `FuseQuantDequantToRequantizePass` changes results and is not among them."""
 
     passes: ClassVar[list[Any]] = [
         FuseMMWithAdd,

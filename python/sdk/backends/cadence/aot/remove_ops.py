@@ -327,8 +327,8 @@ class CommonRemovePasses:
 
 
 class CadenceRemoveNops:
-    """All passes that remove operators, in order. `RemoveBranchedQuantDequant` and `RemoveNopMulOpPass` change results
-    and run only on request."""
+    """Passes that remove operators, in order. `RemoveBranchedQuantDequant` and `RemoveNopMulOpPass` change results and
+    are not among them."""
 
     passes: ClassVar[list[Any]] = [
         *CommonRemovePasses.passes,

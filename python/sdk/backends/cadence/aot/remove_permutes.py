@@ -15,15 +15,15 @@ from sdk.exir.dialects._ops import ops as exir_ops
 _aten = exir_ops.edge.aten
 _PERMUTE = _aten.permute_copy.default
 _LEAST_REDUCTION = 4
-"""A permutation is moved after a mean only if each mean has at least this many elements, because they are then not
-contiguous."""
+"""If the elements of each mean would no longer be contiguous, a permutation is moved after the mean only if there are
+at least this many of them."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemovePermuteBeforeMeanPass(NodePass):
     """Replaces the mean of a permuted tensor by a mean of the tensor over the corresponding dimensions. If the order of
-    the remaining dimensions changes, the mean is permuted, which has fewer elements. Operators with one operand may be
-    in between."""
+    the remaining dimensions changes, the mean is permuted, which has fewer elements. Quantize, dequantize, clone, relu,
+    neg and abs may be in between."""
 
     _between = (
         *(each.quantize_per_tensor.default for each in (exir_ops.edge.cadence, exir_ops.edge.quantized_decomposed)),

@@ -107,8 +107,8 @@ class HoistOpsCloserToDefPass(_MovePass):
 
 
 class CadenceReorderOpsInGraph:
-    """All passes that change the order of calls. `AdvanceQuantizeOpAboveDefInBranchPass`, which may round twice, and
-    `SplitDequantizedCatPass`, which copies more, run only on request."""
+    """Passes that change the order of calls. `AdvanceQuantizeOpAboveDefInBranchPass`, which may round twice, and
+    `SplitDequantizedCatPass`, which copies more, are not among them."""
 
     passes: ClassVar[list[Any]] = [
         HoistOpsCloserToDefPass,

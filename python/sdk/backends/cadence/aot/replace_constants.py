@@ -102,7 +102,8 @@ class ReplaceFullLikeWithFullPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceInfArgInFullWithValuePass(NodePass):
-    """Replaces infinities in constants by the largest finite numbers, because some processors have no infinities."""
+    """Replaces infinities in constants by the largest finite float32 numbers, because some processors have no
+    infinities."""
 
     targets: ClassVar[tuple[Any, ...]] = (_FULL,)
 
@@ -129,7 +130,7 @@ class ReplaceEmptyTensorsWithFullPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceWhereWithFullArgsWithWhereScalar(NodePass):
-    """Replaces `where` with two constants of the condition's shape by `cadence::where_Scalar`."""
+    """Replaces `where` with two constants and a float32 result of the condition's shape by `cadence::where_Scalar`."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.where.self,)
 

@@ -67,6 +67,6 @@ class BindOptionalArgsPass(ExportPass):
 
 
 class CadenceSimplifyOpsInGraph:
-    """All passes of this file, in order. `BindOptionalArgsPass` runs only on request."""
+    """The passes of this file, without `BindOptionalArgsPass`."""
 
     passes: ClassVar[list[Any]] = [SimplifySliceOpPass]

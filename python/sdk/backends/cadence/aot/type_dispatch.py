@@ -66,7 +66,8 @@ _OPTIONAL = {
 
 @register_cadence_pass(CadencePassAttribute(opt_level=4))
 class CompileTimeTypeDispatchPass(ExportPass):
-    """Replaces operators by their variants for one dtype. Raises RuntimeError for dtypes without a variant."""
+    """Replaces operators by their variants for one dtype. Raises RuntimeError for dtypes without a variant, except for
+    int16 operands of the operators in `_OPTIONAL`, which stay."""
 
     _SUPPORTED_OPS: ClassVar[dict[Any, OpConfig]] = {
         _cadence.quantized_fully_connected.per_tensor: OpConfig("quantized_fully_connected", _ASYMMETRIC, 1),

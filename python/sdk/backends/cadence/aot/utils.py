@@ -98,7 +98,7 @@ def get_edge_overload_packet(edge_op: EdgeOpOverload) -> EdgeOpOverloadPacket:
 
 
 def get_ops_count(graph_module: GraphModule) -> dict[str, int]:
-    """Counts the calls of each operator in a graph. Views and allocations do not count."""
+    """Counts the calls of each operator in a graph, without getitem, `memory.view` and allocations."""
     calls = (node.target for node in graph_module.graph.nodes if node.op == "call_function")
     counted = (
         target

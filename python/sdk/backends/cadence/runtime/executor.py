@@ -31,10 +31,10 @@ def execute(args: list[str]) -> tuple[str, str]:
 
 
 class Executor:
-    """Runs FILE_NAME.bpte of a folder, and writes `etdump.etdp` and `debug_output.bin` there.
+    """Runs FILE_NAME.bpte of the folder `working_dir`, and writes `etdump.etdp` and `debug_output.bin` there.
 
     The runner is the program that the environment variable CADENCE_RUNNER names, or the one in `cmake-out` of the
-    working directory. If it is missing, or `force_rebuild` is set, `build_cadence_runner.sh` builds it.
+    current directory. If it is missing, or `force_rebuild` is set, `build_cadence_runner.sh` builds it.
     """
 
     def __init__(self, working_dir: str = "", file_name: str = "CadenceDemoModel", force_rebuild: bool = False) -> None:

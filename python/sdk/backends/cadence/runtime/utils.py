@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distances between the finite elements of two arrays. They are NaN if the shapes differ, or if infinities or NaNs are
-at different positions."""
+"""Distances between the finite elements of two arrays. They are NaN if the shapes, the infinities or the positions of
+NaNs differ."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ def divide_by_power_of_two(value: Tensor, exponent: Integer) -> Tensor:
 
 
 def requantize(value: Tensor, multiplier: Integer, shift: Integer) -> Tensor:
-    """value * multiplier, rounded twice: after the multiplication with ties upwards, and by a shift to the right."""
+    """value * multiplier / 2^31 * 2^shift, rounded twice: after the multiplication, ties upwards, and after a shift to
+    the right, ties away from zero. A shift to the left wraps at 32 bits."""
     if isinstance(shift, Tensor):
         left, right = shift.clamp(min=0), (-shift).clamp(min=0)
     else:
@@ -50,7 +51,7 @@ def requantize(value: Tensor, multiplier: Integer, shift: Integer) -> Tensor:
 
 
 def saturating_high_product(a: Tensor, b: Integer) -> Tensor:
-    """a * b / 2^31, rounded to nearest, ties away from zero."""
+    """a * b / 2^31, rounded to nearest, ties upwards. INT32_MIN * INT32_MIN gives INT32_MAX."""
     product = a * b
     half = torch.where(product >= 0, _HALF, 1 - _HALF)
     return torch.div(product + half, 1 << 31, rounding_mode="trunc").clamp(max=_INT32.max)

@@ -39,7 +39,7 @@ class FoldAndAnnotateQParamsPass(ExportPass):
     """Removes dequantize and quantize around calls that have a form for integers, and writes their parameters to the
     call's `meta` (`sdk.backends.cortex_m.passes.qparams`). All other calls stay between dequantize and quantize.
 
-    A convolution, a linear layer, a sum or a maximum and the activation function after it are folded together.
+    A convolution, a linear layer, a sum or a max pooling and the activation function after it are folded together.
     Constants are quantised ahead of time.
     """
 

@@ -24,10 +24,11 @@ def calibrate_and_quantize(
 
     Args:
         model: An exported program, or its module.
-        calibration_inputs: Inputs that are like those of the application. With `train_fn` they are not used.
+        calibration_inputs: Inputs that are like those of the application. With `is_qat` and `train_fn` they are not
+            used.
         quantizer: The quantizer of the target.
         is_qat: Whether the quantizer annotates for training.
-        train_fn: Trains the prepared model. Without it, only ranges are calibrated.
+        train_fn: Trains the prepared model, if `is_qat`. Without it, only ranges are calibrated.
     """
     module = model.module() if isinstance(model, ExportedProgram) else model
     assert isinstance(module, GraphModule)

@@ -133,7 +133,7 @@ def _linear(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.linear.default")
 def _whole_linear(lowering: Lowering, node: Node) -> Value | None:
-    """Lowers a linear layer with computed weights to a matrix multiplication."""
+    """Lowers a linear layer: with computed weights or a computed bias, to a matrix multiplication."""
     x, weight, bias = (*node.args, None)[:3]
     quantized = quantized_linear(lowering, node, x, weight, bias)
     if quantized is not None:

@@ -266,7 +266,8 @@ def write_convolution(writer: SubgraphWriter, node: Node, result: Node, filters:
 
 
 class BatchNormConfig(XNNPartitionerConfig):
-    """Batch norm for inference: fused into the convolution before it, otherwise a depthwise convolution."""
+    """Batch norm for inference: fused into the convolution before it, otherwise a depthwise convolution; for inputs of
+    rank 2 and 3, a multiplication and an addition."""
 
     target_names = ("aten._native_batch_norm_legit_no_training.default",)
     weights = (1, 2, 3, 4)
@@ -348,7 +349,7 @@ def fused_convolution(program: ExportedProgram, norm: Node) -> Node | None:
 
 
 class GetItemConfig(XNNPartitionerConfig):
-    """The first result of a call with several results."""
+    """One part of a split, or the first result of another call with several results."""
 
     target_names = ("getitem",)
     FIRST_ONLY = (

@@ -45,7 +45,7 @@ class XnnpackPartitioner(SupportPartitioner):
             int8 operators between dequantize and quantize, and DYNAMIC_QUANT layers with quantised weights and
             dynamically quantised inputs.
         per_op_mode: Whether each operator becomes a separate delegate.
-        verbose: Whether the log says which nodes are delegated, and why others are not.
+        verbose: Whether the log says how many partitions there are, and why the other nodes are not delegated.
         compat: "1.4" delegates only calls that ExecuTorch 1.4 can run. Norms, attention and other operators
             that XNNPACK lacks are then not delegated. By default they are, in a payload that only this SDK runs. A
             payload without them has ExecuTorch's format.
@@ -149,7 +149,7 @@ class XnnpackPartitioner(SupportPartitioner):
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
-    """Delegates only what computes in float32."""
+    """Delegates only operators on floats (`ConfigPrecisionType.FP32`)."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.FP32)

@@ -114,7 +114,8 @@ def validate_quant_scales(scales: float | torch.Tensor) -> None:
 
 
 def validate_quant_zeropoints(zp: float | int | torch.Tensor, dtype: torch.dtype, is_4bit: bool) -> None:
-    """Raises ValueError for a zero point that XNNPACK does not support: int8 and int32 have any, int4 has 0 or 8."""
+    """Raises ValueError for a zero point that XNNPACK does not support: int8 and uint8 have any in their range, int4
+    (`is_4bit`) has 0 or 8, and other types have 0."""
     values = torch.as_tensor(zp)
     if is_4bit:
         fits = (values == 0) | (values == 8)

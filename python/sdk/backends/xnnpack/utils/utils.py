@@ -105,8 +105,8 @@ def get_groups_from_conv(conv_node: Node) -> int:
 
 
 def is_depthwise_conv(kernel_shape: Sequence[int], groups: int = 1, is_transpose: bool = False) -> bool:
-    """Whether each group of a 2D convolution has one input channel. `kernel_shape` is that of the weight. Transposed
-    convolutions have the input channels first; XNNPACK has no depthwise form of them."""
+    """Whether a 2D convolution has several groups with one input channel each. `kernel_shape` is that of the weight.
+    Transposed convolutions have the input channels first; XNNPACK has no depthwise form of them."""
     if len(kernel_shape) < 4 or groups <= 1 or is_transpose:
         return False
     return kernel_shape[1] == 1 and kernel_shape[0] % groups == 0

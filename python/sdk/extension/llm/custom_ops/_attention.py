@@ -17,7 +17,7 @@ def _check(condition: bool, message: str) -> None:
 
 
 def check_cache_layout(op: str, value: Tensor, cache: Tensor) -> None:
-    """Raises ValueError unless `value` and `cache` differ in their positions only."""
+    """Raises ValueError unless `value` and `cache` have 4 dimensions, one dtype, and equal sizes but for positions."""
     _check(
         value.dim() == 4 and cache.dim() == 4,
         f"{op}: expected (batch, positions, heads, width); what is written has {value.dim()} dimensions and the cache "

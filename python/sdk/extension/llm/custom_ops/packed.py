@@ -83,7 +83,7 @@ def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
     bits, group, columns = matrix.bits, matrix.group, matrix.q.shape[1]
     scale, minimum = matrix.scale, matrix.minimum
     if group > MAX_GROUP and matrix.factors is None:
-        # Equal parts of a group, or one that divides it, with the same scale each.
+        # Smaller groups repeat the scale: of MAX_GROUP weights if a row has one scale, else of the largest divisor.
         single = scale.shape[1] == 1
         part = MAX_GROUP if single else max(size for size in range(1, MAX_GROUP + 1) if group % size == 0)
         count = -(-columns // part) if single else group // part
@@ -106,8 +106,9 @@ def pack(matrix: LowBitMatrix) -> Tensor:
 
     Weights of 8 bits are stored as int8, 128 less: Arm's dot products take them as they are, and a processor that needs
     unsigned bytes inverts a bit of each as it loads them. With factors, scales and minima are stored as int8, and the
-    factors for each block; otherwise in float16 if that holds them exactly. Raises ValueError for groups that are not a
-    multiple of 4, for blocks that do not fill a row, and for factors of groups of more than MAX_GROUP weights.
+    factors for each block; otherwise in float16 if that holds them exactly. Raises ValueError for several groups a row
+    whose size is not a multiple of 4, for a wrong number of scales, for blocks that do not fill a row, and for factors
+    of groups of more than MAX_GROUP weights.
     """
     m = _fitting(matrix)
     (rows, columns), groups = m.q.shape, m.scale.shape[1]
@@ -168,7 +169,8 @@ def _from_tiles(content: Tensor, dtype: torch.dtype, rows: int) -> tuple[Tensor,
 
 
 def unpack(packed: Tensor) -> LowBitMatrix:
-    """The matrix that `pack` packed. Raises ValueError for bytes that `pack` did not make."""
+    """The matrix that `pack` packed. Raises ValueError unless the bytes begin with a header of `pack`; the rest is not
+    checked."""
     size = packed.numel()
     header = bytes(packed[: _HEADER.size].tolist())
     fields = _HEADER.unpack(header) if len(header) == _HEADER.size else (0,) * 8

@@ -53,7 +53,8 @@ _DTYPES = {DType.fp32: torch.float32, DType.fp16: torch.float16, DType.bf16: tor
 
 
 class LLMEdgeManager:
-    """A language model on its way from a module to a file. Methods return the object itself, for chains of calls.
+    """A language model on its way from a module to a file. Most steps return the object itself, for chains of calls;
+    `run_canonical_optimizations` and `save_to_pte` return None.
 
     The order is `to_dtype` and `source_transform`, `export`, `run_canonical_optimizations` and `pt2e_quantize`; then
     `export_to_edge` with `to_backend`, or `to_edge_transform_and_lower`; `to_executorch`, `save_to_pte`.
@@ -171,7 +172,8 @@ class LLMEdgeManager:
         calibration_data: str,
         tokenizer_path: str,
     ) -> None:
-        """Calls a prepared module with the tokens of a text, which it continues up to `calibration_seq_length`.
+        """Calls a prepared module with the tokens of a text, which it continues with the likeliest tokens up to
+        `calibration_seq_length` tokens or the first end of text.
 
         Raises NotImplementedError for `calibration_tasks`, whose texts are data sets of another package.
         """

@@ -19,8 +19,8 @@ DTYPES = {
 def change_dtype(model: nn.Module, dtype: torch.dtype) -> None:
     """Gives the weights, the activations, the caches and the logits of a model another dtype of floats.
 
-    What stays in float32: the sines and cosines of RoPE, whose angles 16 bits do not hold; norms, which are computed in
-    float32 and rounded; the scales of quantised weights and caches. Weights that layers share stay shared.
+    What stays in float32: the sines and cosines of RoPE, whose angles 16 bits do not hold; the arithmetic of norms,
+    whose weights and results are rounded; the scales of quantised weights and caches. Shared weights stay shared.
     """
     changed: dict[int, nn.Parameter] = {}
     for module in model.modules():

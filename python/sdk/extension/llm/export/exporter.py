@@ -178,7 +178,7 @@ def example_call(model: Transformer, count: int | None = None) -> tuple[tuple[An
     """Inputs of the model, and their dynamic shapes for `torch.export`.
 
     Inputs are tokens, int64 [1, tokens], and with a cache the position of the first one, int64 [1]. `count`: the number
-    of tokens of a call; None: any number if the model has dynamic shapes, else one.
+    of tokens of a call; None: any number if the model has dynamic shapes, else one with a cache and up to 3 without.
     """
     params = model.params
     dynamic = params.enable_dynamic_shape and count is None
@@ -252,7 +252,7 @@ def lower(
 def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, ExecutorchProgramManager | None]:
     """Returns the eager model, the program that `torch.export` captured from its first method, and the lowered program.
 
-    The lowered program is None with `export.export_only`.
+    The first method of a multimodal model is `text_decoder`. The lowered program is None with `export.export_only`.
     """
     refuse_unsupported(config)
     if config.export.so_library is not None:

@@ -109,7 +109,7 @@ class FlameGraph:
 
 
 def _names(frame: FrameType | None, outer: CodeType) -> list[str]:
-    """Returns the functions from that of `outer` to a frame, the outermost first."""
+    """Returns the functions between that of `outer`, which is left out, and a frame's, the outermost first."""
     names: list[str] = []
     while frame is not None and frame.f_code is not outer:
         names.append(f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}")

@@ -43,7 +43,8 @@ _DEFAULT_RESAMPLE = {
 
 
 def image_settings(folder: Path) -> dict[str, Any]:
-    """Returns the settings of the image processor; {} if the folder has none. Raises CheckpointError."""
+    """Returns the settings of the image processor; {} if the folder has none. Raises CheckpointError for a file that is
+    not JSON."""
     for name in ("preprocessor_config.json", "processor_config.json"):
         if not (folder / name).is_file():
             continue
@@ -117,7 +118,7 @@ def patch_steps(settings: dict[str, Any], vision: Any, most_positions: int) -> d
 
 
 def _pixels(settings: dict[str, Any], name: str, size: dict[str, Any], edge: str, otherwise: int) -> int:
-    """A number of pixels: by its older name, else by the name in "size", which has "edge" in it."""
+    """A number of pixels: the setting `name`, which is older, else the entry `edge` of "size", else `otherwise`."""
     found = settings.get(name)
     if found is None:
         found = size.get(edge, otherwise) if isinstance(size, dict) else size

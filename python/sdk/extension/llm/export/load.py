@@ -164,7 +164,8 @@ def _float_or_quantized(weights: dict[str, torch.Tensor], base: BaseConfig) -> d
 
 
 def prune_map(path: str | None) -> dict[int, int] | None:
-    """The rows of a pruned vocabulary, by a JSON file. Raises SettingsError for a file with anything else."""
+    """The map of a JSON file from rows of a pruned vocabulary to tokens; None without a path. Raises SettingsError for
+    anything but whole numbers."""
     if path is None:
         return None
     read = _read_json(Path(path), "the prune map")

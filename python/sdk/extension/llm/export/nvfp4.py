@@ -94,7 +94,8 @@ implements = ExportableNVFP4Tensor.implements
 
 @dataclass
 class ExportableNVFP4Config(AOBaseConfig):
-    """Quantises the weights of linear layers and embeddings, by torchao's `quantize_`."""
+    """Quantises weights, by torchao's `quantize_`: those of linear layers, or of the layers that its `filter_fn`
+    selects, such as embeddings."""
 
     use_per_tensor_scale: bool = True
     """A scale for the whole matrix, so that the scales of the blocks use the range of float8."""

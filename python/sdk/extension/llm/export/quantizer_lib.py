@@ -149,7 +149,7 @@ def get_vulkan_quantizer(pt2e_quantize: str) -> Any:
 
 
 def _of_arm(quantizer: Any, prefix: str, pt2e_quantize: str, quantize_scope: str, has_int16: bool = True) -> Any:
-    """Arm's quantiser with the scheme `name`, for the whole model ("full") or for its linear layers ("linear")."""
+    """Arm's quantiser with the scheme `pt2e_quantize`, for the whole model ("full") or its linear layers ("linear")."""
     from sdk.backends.arm.quantizer.arm_quantizer import (
         get_symmetric_a16w8_quantization_config,
         get_symmetric_quantization_config,

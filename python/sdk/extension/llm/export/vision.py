@@ -80,7 +80,8 @@ TILED = ("smolvlm", "idefics3")
 
 def vision_methods(theirs: Any, folder: Path, text: ModelArgs) -> tuple[dict[str, Part], dict[str, Any]]:
     """The methods for pictures, and the steps of the processor for a picture of any size (see `image_processor`), {} if
-    the folder does not have them. `text`: the hyperparameters of the decoder. Raises CheckpointError."""
+    the folder does not have them. `text`: the hyperparameters of the decoder. Raises CheckpointError for settings of
+    the processor that cannot be used."""
     vision, settings = theirs.config.vision_config, image_settings(folder)
     if theirs.config.model_type in PATCHED:
         steps = patch_steps(settings, vision, text.max_context_len)

@@ -73,7 +73,7 @@ def load_checkpoint(
 ) -> None:
     """Puts the weights of `iter_checkpoint` into a module, which may be on the device `meta`.
 
-    Raises RuntimeError for parameters that are still there afterwards, AttributeError for a weight of a module that
+    Raises RuntimeError for parameters that are still on `meta` afterwards, AttributeError for a weight of a module that
     the model does not have.
     """
     for name, value in iter_checkpoint(

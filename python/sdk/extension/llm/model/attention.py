@@ -206,8 +206,8 @@ class AttentionMHA(Attention):
         return RMSNorm(width, args.norm_eps, args.rms_norm_add_unit_offset)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """`options`: those of the layer's window, as `Transformer` makes them; or `input_pos`, as in `ForwardOptions`,
-        for tokens that follow each other, which is not needed without a cache."""
+        """`options`: those of the layer's window, as `Transformer` makes them; or `input_pos`, as in `ForwardOptions`:
+        the position of the first of consecutive tokens, which may be left out without a cache."""
         if "positions" not in options:
             options = self._options(x.shape[1], options.get("input_pos"))
         q, k, v = self._project(x)

@@ -17,9 +17,10 @@ def quantize_kv_cache(model: Transformer) -> None:
 
 
 def use_local_global_attention(model: Transformer, sizes: Sequence[int]) -> None:
-    """Lets layer i see the last `sizes[i % len(sizes)]` tokens, including its own; 0 means all.
+    """Lets layer i see the last `sizes[i % len(sizes)]` tokens, including its own. 0, or a size that holds the whole
+    context, leaves a layer as it is.
 
-    The caches of such layers hold no more than that. Raises ValueError for sizes below 0.
+    The other layers get a ring for that many tokens and those of a call. Raises ValueError for sizes below 0 or none.
     """
     if not sizes or min(sizes) < 0:
         raise ValueError(f"local_global_attention needs sizes of 0 and above, found {list(sizes)}")

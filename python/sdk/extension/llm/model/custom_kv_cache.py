@@ -55,8 +55,8 @@ class CustomKVCache(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Updates the cache in the layout of `KVCache`: values and results are [batch, heads, positions, head_dim].
 
-        `input_pos`: int64, the first position before others. `indices`: int64 [batch, tokens], the positions of all
-        tokens.
+        `input_pos`: int64, its first element is the position of the first token. `indices`: int64 [batch, tokens], the
+        positions of all tokens, in place of `input_pos`.
         """
         start: Any = 0
         if indices is None:

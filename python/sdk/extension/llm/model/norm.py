@@ -32,7 +32,7 @@ class ScalelessRMSNorm(nn.Module):
 
 
 class RMSNormWithInputScale(nn.Module):
-    """The norm of weight * x."""
+    """The norm of weight * x, in the dtype of that product."""
 
     def __init__(self, dim: int, eps: float = 1e-5) -> None:
         super().__init__()

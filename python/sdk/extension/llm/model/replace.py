@@ -69,8 +69,8 @@ def replace_kv_cache_with_custom_kv_cache(module: nn.Module) -> nn.Module:
 
 
 def replace_kv_cache_with_quantized_kv_cache(module: nn.Module) -> nn.Module:
-    """Caches in int8, with zero points. Returns the module. Raises ValueError for caches with a ring: replace those
-    first, then `replace_kv_cache_with_ring_kv_cache`."""
+    """Caches in int8, with zero points. Returns the module. Raises ValueError for caches with a ring: call this before
+    `replace_kv_cache_with_ring_kv_cache`."""
 
     def make(child: nn.Module) -> nn.Module | None:
         if not isinstance(child, KVCache | CustomKVCache):
@@ -136,8 +136,8 @@ def replace_sdpa(module: nn.Module, make: Callable[[SDPA], nn.Module]) -> nn.Mod
 
 
 def replace_sdpa_with_custom_op(module: nn.Module, use_attention_mask: bool = False) -> nn.Module:
-    """Attention by `llama::custom_sdpa`. `use_attention_mask`: attention uses the mask of the model, and is not causal
-    otherwise. Returns the module."""
+    """Attention by `llama::custom_sdpa`. `use_attention_mask`: attention uses the mask of the model; otherwise it is
+    causal. Returns the module."""
     return replace_sdpa(module, lambda child: sdpa.SDPACustom(child.dim, use_attention_mask))
 
 
@@ -163,8 +163,8 @@ def replace_sdpa_with_quantized_sdpa(module: nn.Module) -> nn.Module:
 
 
 def replace_float_cache(module: nn.Module, kind: Callable[..., nn.Module]) -> nn.Module:
-    """Replaces each `KVCache` by the result of `kind`, which gets batch, positions, heads, width of heads and `dtype`.
-    Returns the module."""
+    """Replaces each `KVCache`, but no subclass, by the result of `kind`, which gets batch, positions, heads, width of
+    heads and `dtype`. Returns the module."""
 
     def make(child: nn.Module) -> nn.Module | None:
         if type(child) is not KVCache:

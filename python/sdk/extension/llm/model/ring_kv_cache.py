@@ -43,7 +43,7 @@ class CachePositionsManagerWithSink(nn.Module):
         """Records `seq_len` consecutive tokens from the position `input_pos[0]` on. Returns their slots.
 
         Tokens at these and later positions are forgotten, so that a sequence can go back. Raises ValueError for more
-        tokens than there are slots.
+        tokens than the ring and the sinks from `input_pos[0]` on have slots.
         """
         # A sequence that begins at position 0 may fill the sinks and the ring; later ones have the ring only.
         start = 0 if not self.sink_size or seq_len <= self.ring_size else int(input_pos[0])

@@ -56,7 +56,7 @@ class StaticAttentionIOManager:
         mask_val: float = float("-inf"),
     ) -> None:
         """`cache_lens`: the length of all caches, or one length for each layer. `style`, `mask_val`: as in
-        `StaticAttentionMask`. `config` may be the model, which returns logits of all tokens, or its
+        `StaticAttentionMask`. `config_or_model`: the model, which returns logits of all tokens, or its
         hyperparameters, whose `generate_full_logits` then says whether the model does.
 
         Raises ValueError for a model without static attention.
@@ -84,7 +84,7 @@ class StaticAttentionIOManager:
 
     @property
     def masks(self) -> dict[int, Tensor]:
-        """The mask for caches of this length."""
+        """The masks by the length of the caches that they are for."""
         return {length: mask.tensor for length, mask in self._masks.items()}
 
     def reset(self) -> None:
@@ -123,7 +123,8 @@ class StaticAttentionIOManager:
         """Generates the tokens of `decode` in fewer calls, by look-ahead decoding (Fu et al., 2024).
 
         A call guesses `window_size` sequences of `ngram_size` tokens and checks `n_verifications` earlier ones, which
-        `ngram_caches` keeps by their first token. Raises RuntimeError where `input_len` has no room for these.
+        `ngram_caches` keeps by their first token. Raises RuntimeError where `input_len` has no room for these, and for
+        a model that does not return the logits of all tokens.
         """
         steps = ngram_size - 1
         if steps * (window_size + n_verifications) > self.input_len or not self.generate_full_logits:

@@ -48,8 +48,8 @@ class SDPA(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention of queries of x to keys and values of y. With a cache, y is appended to the sequence in the cache.
-    If all elements of y are NaN, the cache does not change, for example because it already has the pictures."""
+    """Attention of queries of x to keys and values of y. With a cache, the keys and values of y are appended to it, and
+    queries attend to the whole cache. A y of NaN only leaves the cache as it is: for pictures that it already has."""
 
     def __init__(
         self,
@@ -110,7 +110,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """x is [batch, tokens, embed_dim], y [batch, tokens of the other sequence, embed_dim].
 
-        `mask`: bool [batch, tokens, tokens of y or of the cache]. Raises ValueError without y.
+        `mask`: bool [batch, tokens, keys], True where a query sees a key; `keys` counts the tokens of y or, with a
+        cache, all of its positions, including unused ones. Raises ValueError without y.
         """
         if y is None:
             raise ValueError("expected y, the sequence of keys and values: x itself, or NaN to read the cache only")

@@ -38,7 +38,7 @@ class Llama2cTokenizer:
         Little-endian: the number of tokens, the ids of the first and the last token of a text and the length of the
         longest token, each an int32; then of each token a float32 score, an int32 length and the bytes, with spaces
         instead of SentencePiece's U+2581.
-        `prepend_padding`: a token "<pad>" before all others.
+        `prepend_padding`: a token "<pad>" before all others, which the number and the ids do not count.
         """
         names = {self.bos_id: b"<s>", self.eos_id: b"</s>"}
         tokens = [(-1.0, b"<pad>")] if prepend_padding else []

@@ -68,7 +68,8 @@ class CoreMLBackend(BackendDetails):
             minimum_deployment_target: A `coremltools.target`, the oldest system that runs the model; by default the
                 oldest that has the model's operators, iOS 16 at least.
             compute_precision: A `coremltools.precision`, whatever the model's dtype is; FLOAT16 by default.
-            model_type: MODEL is compiled on the device; COMPILED_MODEL during the export, which needs macOS.
+            model_type: MODEL, which the device compiles. `preprocess` refuses COMPILED_MODEL, because this SDK does not
+                call Apple's compiler.
             op_linear_quantizer_config: Fields of coremltools' `OpLinearQuantizerConfig`: quantises weights.
             pass_names: The passes of coremltools to run; its default pipeline by default.
         """
@@ -157,7 +158,8 @@ class CoreMLBackend(BackendDetails):
     def multimethod_weight_sharing_strategy_from_compile_specs(
         compile_specs: Sequence[CompileSpec],
     ) -> MULTIMETHOD_WEIGHT_SHARING_STRATEGY:
-        """Reads how methods share weights. The default is POSITIONAL."""
+        """Reads how methods share weights; POSITIONAL without such a spec, although methods then share weights only if
+        the deployment target is iOS 18 or later."""
         return settings_of(compile_specs).sharing
 
     @staticmethod
@@ -183,7 +185,7 @@ class CoreMLBackend(BackendDetails):
         """The payload of a partition.
 
         Raises:
-            RuntimeError: coremltools cannot convert it, or an option needs something that this system lacks.
+            RuntimeError: coremltools cannot convert it, or an option needs something that this SDK lacks.
         """
         settings = settings_of(compile_specs)
         package = _package(edge_program, settings)

@@ -9,8 +9,8 @@ COREML_BACKEND = "coreml"
 
 
 class CoreMLRecipeType(RecipeType):
-    """Recipes for PT2E run the model on the example inputs; the others quantise the weights of the module with
-    torchao."""
+    """Recipes for PT2E run the model on the example inputs; those for torchao and codebooks quantise the weights of the
+    module with torchao; FP32 and FP16 quantise nothing."""
 
     FP32 = "coreml_fp32"
     FP16 = "coreml_fp16"

@@ -18,7 +18,8 @@ from sdk.backends.graph.shapes import dtype_of
 
 @register_node_visitor
 class ArangeVisitor(NodeVisitor):
-    """arange. If the model has float32, numbers are computed in float32 and then converted to float16."""
+    """arange. If the payload has float16 in place of a float32 result, the numbers are computed in float32 and then
+    converted to float16."""
 
     target = "aten.arange.start_step"
 

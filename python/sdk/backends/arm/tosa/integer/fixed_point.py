@@ -172,7 +172,7 @@ def split_sums(b: Builder, values: Value, axis: int, spare: int) -> tuple[Value,
 
 def wide_total(b: Builder, values: Value, axis: int, spare: int, empty: bool) -> Total:
     """Sums numbers from 0 to 2^30 along an axis with up to 2^spare elements. The lowest `spare` bits are summed
-    separately. The result is at least 2^30; if `empty` is set, a smaller sum becomes 2^30."""
+    separately. The sum must be at least 2^30 unless `empty` is set: its high part is then raised to that of 2^30."""
     high, low = split_sums(b, values, axis, spare)
     high = b.maximum(high, 1 << 30 - spare) if empty else high
     room = headroom(b, high)

@@ -54,8 +54,8 @@ class Counted:
 
 
 def counted(call: IntegerCall) -> Counted:
-    """Returns the scores that the operand `self` of a call reads. Raises UnsupportedError if the operand is not
-    quantised."""
+    """Returns the scores that the operand `self` of a call reads. Raises UnsupportedError if they are not quantised, or
+    if their mask cannot be lowered."""
     source = call["self"]
     if is_any_dequantize(source):
         placed = call.placed(source)

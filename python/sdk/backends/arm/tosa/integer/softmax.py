@@ -35,7 +35,8 @@ _WIDEST = 22  # bits of an exponential for int8
 _WIDE = 30  # bits of an exponential for int16
 _SHORT, _SHORTER = 15, 14  # bits of an exponential that a table of int16 gives, or two tables of int8
 _MOST_SHORT, _MOST_SHORTER = 64, 32
-"""The most exponentials of so few bits in a sum: rounding them changes a probability by at most a quarter of a step."""
+"""The most exponentials of `_SHORT` and `_SHORTER` bits in a sum: rounding them changes a probability by at most a
+quarter of a step."""
 _MOST_IN_TABLES = 256  # The elements that an NPU looks up in two or three tables before it has loaded the one of int16.
 
 

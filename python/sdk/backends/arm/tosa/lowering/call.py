@@ -180,7 +180,7 @@ def static_shape(node: Any) -> tuple[int, ...]:
 
 
 def without_axes(b: Builder, placed: Placed, dims: Sequence[int]) -> Placed:
-    """A tensor without dimensions of the size 1."""
+    """A tensor without the dimensions `dims`, which have the size 1."""
     removed = {dim % len(placed.order) for dim in dims}
     kept = [dim for dim in placed.order if dim not in removed]
     shape = [size for size, dim in zip(placed.value.shape, placed.order, strict=True) if dim not in removed]

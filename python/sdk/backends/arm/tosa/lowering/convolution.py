@@ -77,7 +77,8 @@ def _direct(call: Call, value: Value) -> Value:
 
 def scaled(b: Builder, sums: Value, factor: np.ndarray, summand: np.ndarray) -> Value | None:
     """Folds a factor and a summand for each channel into the convolution that computes `sums`, with new weights
-    computed in float64. Returns None if `sums` is not the result of a float32 convolution with constant weights."""
+    computed in float64. Returns None if `sums` is not the result of a float32 convolution with constant weights and
+    biases."""
     found = b.producer(sums)
     if found is None or found[0].name not in _CONVOLUTIONS or sums.dtype != DType.FP32:
         return None

@@ -72,7 +72,7 @@ def _pooled(
     b: Builder, name: str, operands: list[Value], found: Sequence[Window], pads: Sequence[tuple[int, int]], **more: Any
 ) -> Value:
     """Lowers a pool. Large windows are pooled along the height first, and the result along the width. The mean of the
-    means is the mean, because all windows of the first pool have the same number of elements."""
+    means is the mean, because all windows in a row of the first pool have the same number of elements."""
     if found[0].kernel * found[1].kernel > MOST_READ:
         single = Window(1, 1, 0)
         columns = _pooled(b, name, operands, [found[0], single], [pads[0], (0, 0)], **more)

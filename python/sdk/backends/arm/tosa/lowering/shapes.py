@@ -149,8 +149,8 @@ def _pairs(flat: Sequence[int], rank: int) -> list[tuple[int, int]]:
 
 
 def _mirrored(call: Call, edges: bool) -> Placed:
-    """Pads with a reflection of the elements next to each border. Without `edges`, the border itself is not
-    repeated."""
+    """Pads with copies of the element at each border if `edges` is set, else with a reflection of the elements next to
+    that element."""
     source = call.placed("self")
     value = source.value
     for dim, (before, after) in enumerate(_pairs(call["padding"], len(source.order))):

@@ -55,7 +55,7 @@ def avg_pool2d(input: Tensor, kernel_size: Sequence[int], stride: Sequence[int] 
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
                in_zero_point: Tensor | None = None, channel_last: bool = False) -> Tensor:  # fmt: skip
     """With a zero point, padded elements have its value if `count_include_pad` is set, and 0 otherwise. In both cases
-    the divisor is the size of the whole window."""
+    the divisor is the size of the whole window unless `divisor_override` is given."""
     if channel_last:
         raise NotImplementedError(
             "cadence::avg_pool2d: expected channel_last=False, found True: permute the input to N, C, H, W"

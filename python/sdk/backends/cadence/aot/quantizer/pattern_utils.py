@@ -46,8 +46,8 @@ def insert_node_with_meta(
 
 
 def find_quant_user(node: Node) -> Node | None:
-    """Returns the quantize call that uses a result, or the first of several. Returns None if the result has other
-    users, which need real values."""
+    """Returns the quantize call that is the only user of a node's result, or of the first of its results. Returns None
+    if there are other users, which need real values."""
     users = list(node.users)
     if len(users) == 1 and users[0].target is operator.getitem and users[0].args[1] == 0:
         users = list(users[0].users)

@@ -65,7 +65,7 @@ def load_model(path: str | Path, adapter: Weights | None = None, **overrides: An
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """While active, errors become CheckpointErrors that name the checkpoint."""
+    """While active, ValueErrors that do not name the checkpoint become CheckpointErrors that do."""
     try:
         yield
     except ValueError as error:

@@ -305,7 +305,7 @@ def _scales(metadata: _Metadata, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_layers(metadata: _Metadata, file: GGUFFile, fields: dict[str, Any]) -> None:
-    """Raises CheckpointError, before it allocates memory, if the metadata describe a larger model than the tensors."""
+    """Raises CheckpointError, before memory is allocated, if the sizes in the metadata differ from the tensors'."""
     layers = {match[1] for name in file.tensors if (match := re.match(r"blk\.(\d+)\.", name))}
     if len(layers) != fields["n_layers"]:
         raise metadata.error(
@@ -365,5 +365,5 @@ def gguf_weights(file: GGUFFile, args: ModelArgs) -> Weights:
 
 
 def _float32(value: Any) -> Any:
-    """Converts floats to the dtype of the module, and dequantises quantised weights to float32."""
+    """Converts floats to float32; quantised weights keep their blocks, and layers dequantise them to float32."""
     return value.to(torch.float32)

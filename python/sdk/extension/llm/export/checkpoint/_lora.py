@@ -161,7 +161,8 @@ def read_adapter(path: str | Path) -> Weights:
 
 
 def _is_stored(value: Any) -> bool:
-    """Whether a value is a tensor whose numbers are all in the file: a copy takes as much memory as the file."""
+    """Whether a value is a tensor whose storage holds all of its elements, so that a copy takes no more memory than the
+    file. Expanded tensors repeat elements instead."""
     if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_meta:
         return False
     return value.numel() * value.itemsize <= value.untyped_storage().nbytes()

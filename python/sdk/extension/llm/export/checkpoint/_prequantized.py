@@ -22,9 +22,10 @@ def prequantized_weights(
 ) -> Weights:
     """Returns the weights. Quantised ones become torchao's `IntxUnpackedToInt8Tensor` with the same integers.
 
-    `group`: the number of weights that share a scale, in linear layers other than the output; 0 for a whole row.
-    `embedding`: the bits and the group of the embedding. Raises CheckpointError for a weight without scales, groups of
-    another size, and integers of more bits.
+    `group`: the number of weights that share a scale in linear layers; 0 for a whole row. An output layer whose
+    `output_bits` differ from `linear_bits` has one scale a row. `embedding`: the bits and the group of the embedding.
+    Raises CheckpointError for a weight without scales, groups of another size, integers of more bits, and a checkpoint
+    without int8 weights.
     """
     found: Weights = {}
     for name, value in weights.items():

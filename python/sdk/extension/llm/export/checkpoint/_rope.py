@@ -20,7 +20,7 @@ _LEAST_TURNS = 1e-6
 def rope_entries(fields: Fields) -> Fields:
     """Returns `rope_parameters`, or `rope_scaling`, its name before version 5 of transformers.
 
-    Raises CheckpointError for a description that has both.
+    Raises CheckpointError if both are there and differ.
     """
     names = [name for name in ("rope_parameters", "rope_scaling") if fields.has(name)]
     if len(names) == 2 and fields.value(names[0]) != fields.value(names[1]):

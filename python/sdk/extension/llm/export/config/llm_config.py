@@ -129,7 +129,7 @@ class LoraConfig:
     lora_alpha: int = 0
     target_modules: List[str] = field(default_factory=list)
     adapter_quant: Optional[str] = None
-    """int8, fp16 or fp32; as `--lora_precision` when None."""
+    """int8, fp16 or fp32; None means fp32, the only one that this version supports."""
 
 
 @dataclass
@@ -253,7 +253,7 @@ class MultimethodConfig:
 
     @property
     def enabled(self) -> bool:
-        """Whether there are several."""
+        """Whether `methods` names any."""
         return bool(self.methods)
 
 
@@ -281,7 +281,8 @@ class QuantizationConfig:
     """Scheme of linear layers: int8 (weights), 8da4w (8-bit activations, 4-bit weights in groups), 4w (4-bit weights in
     groups), or torchao:8da<bits>w and torchao:fpa<bits>w with 1 to 8 bits."""
     embedding_quantize: Optional[str] = None
-    """"<bits>,<group size>": 2, 4 or 8 bits, a group size of 0 for one scale a row."""
+    """"<bits>,<group size>": 2, 4 or 8 bits, or with "torchao:" before it 1 to 8; a group size of 0 for one scale a
+    row."""
     pt2e_quantize: Optional[Pt2eQuantize] = None
     group_size: Optional[int] = None
     """Weights that share a scale; 32 when None."""
@@ -313,7 +314,8 @@ class QuantizationConfig:
 
 
 def embedding_bits_and_group(text: str) -> tuple[int, int]:
-    """The two numbers of `quantization.embedding_quantize`. Raises ValueError unless it is "<bits>,<group size>"."""
+    """The two numbers of `quantization.embedding_quantize`. Raises ValueError unless it is "<bits>,<group size>" or
+    "torchao:<bits>,<group size>" with bits that this form allows."""
     kernels, _, numbers = text.rpartition(":")
     allowed = range(1, 9) if kernels == "torchao" else (2, 4, 8)
     match = re.fullmatch(r"(\d+),(\d+)", numbers)

@@ -82,7 +82,8 @@ def _hqq(weight: Tensor, config: QuantConfig) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def dequantize_weight(weight: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Dequantises a weight. Raises TypeError for a kind of weight that is neither this package's nor GGUF's."""
+    """Dequantises a weight that `quantize_weight` or `to_default` returned, or a GGUF weight. Raises TypeError for
+    others."""
     weight = to_exportable("", weight)
     if isinstance(weight, IntxUnpackedToInt8Tensor):
         return weight.to(dtype).dequantize()

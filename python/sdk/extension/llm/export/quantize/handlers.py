@@ -231,8 +231,8 @@ def transform_linear_for_pre_quantization(
 
 
 def transform_output_linear_for_pre_quantization(module: nn.Module, checkpoint: Any, dtype: torch.dtype) -> nn.Module:
-    """Replaces the layer `output` by an int8 layer with a scale for each row, if a checkpoint has scales for it.
-    Returns the module."""
+    """Replaces linear layers with `output` in their name by int8 layers with a scale for each row, if a checkpoint has
+    scales for them. Returns the module."""
 
     def make(name: str, child: nn.Module) -> nn.Module | None:
         if not isinstance(child, nn.Linear) or "output" not in name or not _is_quantized(checkpoint, name, dtype):
@@ -249,8 +249,8 @@ def transform_embedding_for_pre_quantization(
 ) -> nn.Module:
     """Replaces the embeddings that have scales in a checkpoint by embeddings of bytes in groups. Returns the module.
 
-    `bit_width` is the number of bits of the integers in the bytes. Raises ValueError for another group size and other
-    dtypes.
+    `bit_width`, the number of bits of the integers in the bytes, has no effect. Raises ValueError for another group
+    size and other dtypes.
     """
     _check_group(group_size, (None, 0, *_GROUPS))
 

@@ -91,7 +91,7 @@ def matrix_of_intx(weight: Any) -> LowBitMatrix:
 
 
 def matrix_of(weight: Any) -> LowBitMatrix:
-    """Packs a weight, which is of one of the classes in `Quantized`, into a matrix."""
+    """The integers and scales of a weight, which is of one of the classes in `Quantized`."""
     return matrix_of_gguf(weight) if isinstance(weight, ExportableGGUFTensor) else matrix_of_intx(weight)
 
 
@@ -125,7 +125,7 @@ def pack_linear(model: nn.Module, float_activations: bool = False) -> None:
 def pack_embedding(model: Transformer, float_activations: bool = False) -> None:
     """Replaces the embedding, and an output layer of the same weights: both share one buffer.
 
-    `float_activations`: as above, for the output layer.
+    `float_activations`: as in `pack_linear`, for the output layer.
     """
     embedding: Any = getattr(model, "tok_embeddings", None)
     output: Any = getattr(model, "output", None)
