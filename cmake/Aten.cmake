@@ -60,7 +60,7 @@ function(executorch_aten_library name)
       set_property(TARGET ${name}_aten APPEND PROPERTY ${property} "${value}")
     endif()
   endforeach()
-  # Definitions for one library's sources must not be part of the headers that all share.
+  # Private definitions apply to the sources only: the precompiled headers, which all libraries share, must not have them.
   target_compile_definitions(${name}_aten PUBLIC "$<TARGET_PROPERTY:${name},INTERFACE_COMPILE_DEFINITIONS>")
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_DEFINITIONS "$<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>")
   executorch_has_torch_headers(${name}_aten)

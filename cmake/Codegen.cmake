@@ -163,7 +163,7 @@ function(merge_yaml)
 endfunction()
 
 # gen_operators_lib([LIB_NAME] name KERNEL_LIBS library ... [DEPS library ...] [WITHOUT_PRIM_OPS])
-# Makes the library `name`, which registers the kernels that gen_selected_ops() chose when the program starts: linking it is
+# Makes the library `name`, which registers, when the program starts, the kernels that gen_selected_ops() chose: linking it is
 # enough. KERNEL_LIBS implement them (portable_kernels, quantized_kernels, libraries of the project's own); the
 # linker drops kernels that are not registered. With DTYPE_SELECTIVE_BUILD, this package's libraries are compiled again for
 # the selected dtypes. WITHOUT_PRIM_OPS: the programs do not use the runtime's own operators, so these are not linked either.
@@ -199,7 +199,7 @@ function(gen_operators_lib)
   set(include "${folder}/include")
   set(output "${include}/kernels/${identifier}")
   if(NOT SELECTION STREQUAL "${folder}/selected_operators.yaml")
-    # A later selection without a name replaces this one.
+    # Copied, because the next selection without a name overwrites the file.
     file(MAKE_DIRECTORY "${folder}")
     file(COPY_FILE "${SELECTION}" "${folder}/selected_operators.yaml" ONLY_IF_DIFFERENT)
     set(SELECTION "${folder}/selected_operators.yaml")
@@ -248,8 +248,8 @@ endfunction()
 
 # gen_custom_ops_aot_lib([LIB_NAME] name KERNEL_SOURCES file ... [CUSTOM_OPS_YAML file ...] [DEPS library ...])
 # Makes a shared library that torch.ops.load_library() takes: the out variants of a custom_ops.yaml (by default the one that
-# generate_bindings_for_kernels() got) as operators of PyTorch, with the same kernels. Sources may register more with
-# TORCH_LIBRARY_FRAGMENT, such as functional variants. Needs EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL.
+# generate_bindings_for_kernels() got without LIB_NAME) as operators of PyTorch, with the same kernels. Sources may register
+# more with TORCH_LIBRARY_FRAGMENT, such as functional variants. Needs EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL.
 function(gen_custom_ops_aot_lib)
   cmake_parse_arguments(PARSE_ARGV 0 GEN "" "LIB_NAME" "KERNEL_SOURCES;CUSTOM_OPS_YAML;DEPS")
   if(NOT GEN_LIB_NAME)

@@ -17,7 +17,7 @@ function(executorch_kernels_for_dtypes variable name selection functions)
     endif()
   endforeach()
   if(rebuilt MATCHES "(llm|optimized|quantized)_kernels")
-    # They share its helpers.
+    # These libraries use helpers of portable_kernels.
     list(APPEND rebuilt portable_kernels)
     list(APPEND folders "${root}/kernels/portable/cpu")
     list(REMOVE_DUPLICATES rebuilt)

@@ -53,7 +53,7 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the sta
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER OFF "Language models: text from a program" GROUP extensions
   TARGETS extension_llm_runner)
-# WebAssembly has no exceptions by default, which its library needs.
+# xgrammar needs exceptions, which WebAssembly lacks by default, and takes more room than firmware and builds for size have.
 set(executorch_has_grammars OFF)
 if(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Emscripten|WASI|Generic|PICO)$" AND NOT EXECUTORCH_OPTIMIZE_SIZE)
   set(executorch_has_grammars ON)

@@ -28,7 +28,7 @@ if(EXECUTORCH_SELECT_OPS_LIST OR EXECUTORCH_SELECT_OPS_MODEL OR EXECUTORCH_SELEC
   gen_selected_ops(LIB_NAME selected_ops_lib OPS_SCHEMA_YAML "${EXECUTORCH_SELECT_OPS_YAML_PATHS}"
     ROOT_OPS "${EXECUTORCH_SELECT_OPS_LIST}" OPS_FROM_MODEL ${EXECUTORCH_SELECT_OPS_MODEL_PATHS}
     DTYPE_SELECTIVE_BUILD "${EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD}")
-  # The kernels of a library that is built are listed before those of the next one.
+  # The libraries that are built: if several have a kernel, that of the first one is used.
   set(selected_libraries "")
   set(selected_functions "")
   executorch_enabled(options kernels)
@@ -61,7 +61,8 @@ foreach(group kernels backends extensions)
   endforeach()
   list(APPEND package_targets ${names} executorch_${group})
   if("optimized_native_cpu_ops_lib" IN_LIST names)
-    list(REMOVE_ITEM names portable_ops_lib)  # it already contains these, and an operator can be registered only once
+    # The optimized library contains these operators, and an operator can be registered only once.
+    list(REMOVE_ITEM names portable_ops_lib)
   endif()
   if(TARGET selected_ops_lib)
     list(TRANSFORM names REPLACE "^[a-z_]+_ops_lib$" "selected_ops_lib")

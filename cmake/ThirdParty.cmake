@@ -83,8 +83,8 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
   foreach(option TOOLS UNIT_TESTS MOCK_TESTS BENCHMARKS PKG_CONFIG)
     executorch_third_party_option(CPUINFO_BUILD_${option} BOOL OFF)
   endforeach()
-  # A function limits the scope of what it sets. The project's CMake file requests an older policy version than CMake
-  # accepts. It is optimised in every build, so that all build directories share one ccache entry.
+  # A function limits the scope of what it sets. cpuinfo's CMake file requests an older policy version than CMake accepts.
+  # cpuinfo is optimised in every build, so that all build directories share one ccache entry.
   function(executorch_add_cpuinfo)
     set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
     set(CMAKE_UNITY_BUILD OFF)
@@ -94,7 +94,7 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
   executorch_add_cpuinfo()
   if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")  # cpuinfo's CMake file leaves this source out
     target_sources(cpuinfo PRIVATE "${CPUINFO_SOURCE_DIR}/src/emscripten/init.c")
-  elseif(NOT WIN32)  # there, a failed initialisation is still final
+  elseif(NOT WIN32)  # on Windows, a failed initialisation is still final
     target_sources(cpuinfo PRIVATE "${CMAKE_CURRENT_LIST_DIR}/cpuinfo/initialize.c")
     set_property(SOURCE "${CPUINFO_SOURCE_DIR}/src/init.c" TARGET_DIRECTORY cpuinfo
       APPEND PROPERTY COMPILE_DEFINITIONS pthread_once=executorch_initialize_cpuinfo)

@@ -9,7 +9,8 @@ Writes into the output folder
 * ``RegisterKernelsAtLoad.cpp``: a static initialiser that calls it. It is a separate object, which the linker takes
   from the archive only if the symbol ``executorch_<library>_kernels_at_load`` is referenced.
 
-With ``--for-pytorch``, only ``RegisterToPyTorch.cpp`` is written, which registers the kernels as PyTorch's operators.
+With ``--for-pytorch``, ``NativeFunctions.h`` and ``RegisterToPyTorch.cpp`` are written instead; the latter registers
+the kernels as PyTorch's operators.
 With ``--dispatched``, the table has PyTorch's kernels for the operators of ATen.
 
 Files whose content does not change are not written, so that nothing is rebuilt.

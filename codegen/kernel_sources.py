@@ -77,7 +77,7 @@ def functions_of_sources(functions: Iterable[str], folders: Sequence[Path]) -> d
 
 
 def needed_sources(functions: Iterable[str], folders: Sequence[Path]) -> list[Path]:
-    """The C++ files that a build of the functions compiles: the files that define and call them, and all helpers.
+    """The C++ files that a build of the functions compiles: those that define them, files that these call, and helpers.
 
     All files of a folder without an index are needed. Raises SchemaError.
     """

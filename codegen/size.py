@@ -66,7 +66,8 @@ def measure(
     """Builds and measures for programs (files, or folders of them), or for one selected_operators.yaml.
 
     ``root`` is a source tree of the SDK, or the prefix of an installation; by default the one that contains this
-    package. Raises SelectionError, ProgramError and OSError; RuntimeError with the end of the log if the build fails.
+    package. Raises SelectionError, SchemaError, ProgramError and OSError; RuntimeError with the end of the log if the
+    build fails.
     """
     root = (root or find_root()).resolve()
     installed = not (root / "CMakeLists.txt").exists()

@@ -20,7 +20,7 @@
 # With the variable EXECUTORCH_ENABLE_EVENT_TRACER=ON, libraries record ETDumps.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
-# On a Mac with Xcode 15, apps can link them: Package.swift offers the products that were built. On Linux,
+# On a Mac with Xcode 16, apps can link them: Package.swift offers the products that were built. On Linux,
 # clang 19 compiles the same sources with the open headers of the PyPI package ziglang. Those frameworks are not signed,
 # and nothing was linked with them. They show that everything compiles, that a product has every function that the
 # products call, and what the frameworks contain.

@@ -6,7 +6,7 @@
 #   scripts/demo.sh
 #
 # Needs Python 3.10 to 3.14 and a C++ compiler (as root on Debian or Ubuntu it installs missing packages). It writes to
-# .venv/, build/ and .cache/ in this folder only. It can be run again at any time; finished steps are skipped.
+# .venv/, build/ and .cache/ of the repository only. It can be run again at any time; finished steps are skipped.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"

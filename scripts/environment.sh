@@ -104,13 +104,13 @@ once() {
 
 clock() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
 
-# system WHAT PACKAGES [WHY]: WHAT, a command or the pattern of an absolute path, must exist.
+# system WHAT PACKAGES [WHY]: calls debian() unless WHAT, a command or the pattern of an absolute path, exists.
 system() { is_there "$1" || debian "$@"; }
 
 # is_there WHAT: whether the command, or a file that matches the pattern of an absolute path, exists.
 is_there() { if [[ "$1" == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi; }
 
-# debian WHAT PACKAGES [WHY]: WHAT is missing; installs it if apt and root are available, else prints how to.
+# debian WHAT PACKAGES [WHY]: installs PACKAGES, because WHAT is missing; without apt or root, ends with an error that says how to.
 debian() {
   local packages="$2"
   if [[ "$(id -u)" -ne 0 ]] || ! command -v apt-get >/dev/null; then
@@ -124,7 +124,7 @@ debian() {
   step "install packages of Debian" apt-get install -o DPkg::Lock::Timeout=600 -y --no-install-recommends ${packages} || exit 1
 }
 
-# The first Python of a supported version that can make a virtual environment.
+# Prints the first Python of a supported version.
 find_python() {
   local candidate
   for candidate in ${PYTHON:+"${PYTHON}"} python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
@@ -160,8 +160,8 @@ install_torch() {
   pip install --no-compile "torch==${wanted}+cpu" 2>/dev/null || pip install --no-compile "torch==${wanted}"
 }
 
-# packages NAME...: installs the packages in scripts/requirements/NAME.txt at the pinned versions, and torch before
-# them. Python compiles a module when it is first imported: most of the 14,000 modules never are.
+# packages NAME...: installs the packages in scripts/requirements/NAME.txt at the pinned versions, and torch before them. With
+# --no-compile, because Python compiles a module when it is first imported, and most of the 14,000 modules never are.
 packages() {
   local folder="${root}/scripts/requirements" name
   "${python}" -c 'import torch' 2>/dev/null || step "torch" install_torch || exit 1
@@ -171,7 +171,7 @@ packages() {
   done
 }
 
-# A compiler, CMake and Ninja. The last two come from PyPI if the system has none, or too old a version.
+# A compiler, CMake and Ninja. The last two come from PyPI if the system has none, or a CMake that is too old.
 build_tools() {
   command -v c++ >/dev/null || command -v clang++ >/dev/null || system c++ "g++" "a C++17 compiler"
   export PATH="${venv}/bin:${PATH}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# scripts/lint.sh [--fix]: ruff, mypy and clang-format over the whole tree; --fix applies the fixes that they can make.
+# scripts/lint.sh [--fix]: ruff, mypy, clang-format and the checks below over the whole tree; --fix applies the fixes that ruff and
+# clang-format can make.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [[ -d .venv/bin ]] && PATH="${PWD}/.venv/bin:${PATH}"

@@ -43,7 +43,7 @@ from third_party_pins import PINS
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("source", "sbom", "python", "android", "apple", "web")
 KEY_VARIABLE = "EXECUTORCH_SIGNING_KEY"
-# Files that readers copy from repeat the version. These patterns match it in each of them.
+# Files that readers copy from repeat the version. This pattern matches it in them.
 COORDINATES = re.compile(r"org\.pytorch:executorch-android(?:-bom)?:([0-9][\w.-]*)")
 
 

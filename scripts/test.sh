@@ -9,7 +9,7 @@
 #   scripts/test.sh --all          also the long suites: hours of fuzzing, every sanitizer, every operator; and all
 #                                  of the suites of which the gate runs a tenth, a different one each day
 #   scripts/test.sh --times        also prints the costs of each step: time, CPU time and compiled files
-#   scripts/test.sh --no-network   without the steps that install packages (interop, wheel)
+#   scripts/test.sh --no-network   without the steps that fetch packages (android, interop, page, web, wheel and others)
 #
 # The gate runs two steps at a time, because many of them use only one core. backends/<name>/gate.sh has the steps of a
 # backend. Every step runs, even after a failure. The last line counts tests: "N passed, N failed, N skipped". A step fails

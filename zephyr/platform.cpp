@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The platform layer over Zephyr's kernel: printk() for messages, its cycle counter for time, no heap.
+// The platform layer over Zephyr's kernel: printk() for messages, the kernel's uptime in ns for time, no heap.
 #include <executorch/runtime/platform/platform.h>
 #include <zephyr/kernel.h>
 #include <zephyr/sys/printk.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a header with the capacity that the kernel table needs: ``python -m codegen.tools.gen_max_kernel_num ...``.
 
-The header defines EXECUTORCH_SELECTED_MAX_KERNEL_NUM as the number of kernels that the selected_operators.yaml files
-name, plus the prim operators, which every runtime registers. Compile the runtime with it
-(``-include selected_max_kernel_num.h``). Kernels that are registered besides those need ``-DMAX_KERNEL_NUM=N`` instead.
+The header defines EXECUTORCH_SELECTED_MAX_KERNEL_NUM as the number of kernel keys in the selected_operators.yaml files
+plus the number of prim operators: enough for the kernels of a build for these files. Compile the runtime with it
+(``-include HEADER``). If other kernels are registered too, define ``-DMAX_KERNEL_NUM=N`` instead, where N counts all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _count_prim_ops(prim_ops_source: Path) -> int:
 
 
 def _count_yaml_kernels(yaml_path: Path) -> int | None:
-    """Kernels that a selected_operators.yaml names; None if it selects all operators, or all overloads of one."""
+    """The most kernels of a selected_operators.yaml; None if it selects all operators, or all overloads of one."""
     document = read_yaml(yaml_path) or {}
     operators = document.get("operators") or {}
     if document.get("include_all_operators") or any(
@@ -47,13 +47,13 @@ def _count_yaml_kernels(yaml_path: Path) -> int | None:
     ):
         return None
     kernels = document.get("et_kernel_metadata") or {}
-    # An operator without kernel keys has one kernel, for all tensors.
+    # An operator has at most one kernel for each key; without keys, one for all tensors.
     return sum(len(kernels.get(name) or ()) or 1 for name in {**operators, **kernels})
 
 
 def gen_max_kernel_num(oplist_yamls: Sequence[Path], prim_ops_source: Path, output_path: Path) -> int | None:
-    """Writes the header and returns the capacity. If a file selects all operators, the header defines nothing, so that
-    the runtime keeps its default, and the result is None. Raises SelectionError, SchemaError, OSError."""
+    """Writes the header and returns the capacity. If a file selects all operators, or all overloads of one, the header
+    defines nothing (the runtime keeps its default), and returns None. Raises SelectionError, SchemaError, OSError."""
     counts = [_count_yaml_kernels(Path(path)) for path in oplist_yamls]
     selected = [count for count in counts if count is not None]
     output_path = Path(output_path)

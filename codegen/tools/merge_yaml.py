@@ -2,7 +2,7 @@
 """Merges two functions.yaml: ``python -m codegen.tools.merge_yaml --functions_yaml_path a --fallback_yaml_path b ...``.
 
 Writes merged.yaml with every entry of the first file, and the entries of the fallback for operators that the first does
-not have. Both files are checked before.
+not have. Both files are checked first.
 """
 
 from __future__ import annotations

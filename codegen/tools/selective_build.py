@@ -18,8 +18,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _IOMetaData:
-    """An argument of a call: the number of its type in the schema's union `KernelTypes` and, for tensors and lists of
-    tensors, the dtype and the dim order, of the first one."""
+    """An argument of a call: the number of its type in the schema's union `KernelTypes` and, for a tensor or a list of
+    tensors, the dtype and the dim order of the (first) tensor."""
 
     kernel_type: int
     dtype: int = -1

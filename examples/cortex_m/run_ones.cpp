@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs any program: input tensors are filled with ones, other inputs have the export's values, and outputs are printed.
+// Runs a program: input tensors (float32, bool, integers) are filled with ones, other inputs keep the export's values,
+// and outputs that are tensors are printed.
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/log.h>
 

@@ -57,7 +57,7 @@ def in_python(program: Path) -> list[Tensor]:
 
 
 def in_cpp(program: Path, runner: Path) -> list[Tensor]:
-    """The same with executor_runner, which reads tensors of the largest size: the mask excludes the padding."""
+    """The same with executor_runner, at the largest size, its default: the mask excludes the padding."""
     embeddings = []
     for sentence in SENTENCES:
         tokens, mask = (torch.nn.functional.pad(t, (0, _LONGEST - t.shape[1])) for t in tokenize([sentence]))

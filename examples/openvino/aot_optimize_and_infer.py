@@ -83,7 +83,7 @@ def read_shape(text: str) -> tuple[int, ...]:
 
 
 def default_shape(suite: str, model: nn.Module, batch: int) -> tuple[int, ...]:
-    """The input shape that the model was trained for."""
+    """timm's input shape of the model; 224 x 224 pixels for torchvision; 128 tokens for huggingface."""
     if suite == "huggingface":
         return (batch, 128)
     if suite == "timm":

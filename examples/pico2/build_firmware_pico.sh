@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # examples/pico2/build_firmware_pico.sh [--model=FILE.pte] [--operators=add,mul] [--build=FOLDER]: makes
-# executorch_pico.elf, and .uf2 if picotool is installed or can be built. Without --model, it exports the model of the
-# digits. The firmware has the operators of the program; --operators adds others.
+# executorch_pico.elf, and .uf2 if picotool is installed. Without --model, it exports the model of the digits. The
+# firmware has the operators of the program; --operators adds others.
 set -euo pipefail
 here="$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="${here}/../.."

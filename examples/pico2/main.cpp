@@ -125,7 +125,7 @@ int main() {
   gpio_init(PICO_DEFAULT_LED_PIN);
   gpio_set_dir(PICO_DEFAULT_LED_PIN, GPIO_OUT);
 #endif
-  sleep_ms(2000);  // until a terminal is connected
+  sleep_ms(2000);  // time to connect a terminal
   executorch::runtime::runtime_init();
   for (;;) {
     blink(run_all() ? 500 : 100);

@@ -129,7 +129,7 @@ def check_manifest(text: bytes) -> list[str]:
 
 
 def link_with_aapt2(manifest: bytes, framework: Path) -> list[str]:
-    """The changes that the build of an app makes to the manifest."""
+    """What aapt2, which converts the manifest in the build of an app, says is wrong with it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "AndroidManifest.xml"
         path.write_bytes(manifest)

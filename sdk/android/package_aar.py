@@ -74,7 +74,7 @@ def documentation(sources: dict[str, bytes]) -> dict[str, bytes]:
 def prefab(version: str, ndk: int, libraries: dict[str, bytes]) -> dict[str, bytes]:
     """The files of the prefab package: the headers of the C interface, and the libraries by ABI.
 
-    `version` has numeric parts only, for CMake; `ndk` is the NDK's major version. The metadata are of schema 2.
+    Only the leading numbers of `version` are used, for CMake; `ndk` is the NDK's major version. The schema is 2.
     """
     module = f"prefab/modules/{MODULE}"
     numbers = re.match(r"\d+(\.\d+)*", version)

@@ -43,7 +43,7 @@ kotlinc() {
 }
 
 # unless_compiled FOLDER SOURCES-FOLDERS... -- NAME COMMAND...: a step that compiles the sources into FOLDER. It is
-# skipped if neither they nor this script have changed since it last succeeded.
+# skipped if neither they nor this script and sdk/android/test have changed since it last succeeded.
 unless_compiled() {
   local folder="$1" sources=() now
   shift

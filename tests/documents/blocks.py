@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The code blocks of a Markdown page.
 
-A comment on the line before a block changes what is done with it:
+A comment on the line before a block changes what is done with the block:
 
-    <!-- file: NAME -->                 written to NAME; later blocks use it
-    <!-- fails -->                      must exit with a status that is not 0
-    <!-- not run here: WHERE IT IS -->  left out, because something else runs it
+    <!-- file: NAME -->                 it is written to the file NAME, which later blocks use
+    <!-- fails -->                      a bash block: it must exit with a status other than 0
+    <!-- not run here: REASON -->       it is not run; REASON is what runs it, or why nothing does
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ class Block:
 
     @property
     def name(self) -> str:
-        """A name that is unique among all pages, and valid for a CMake target."""
+        """A name for a CMake target; unique among pages whose file names differ by more than case."""
         return f"{self.page.stem.lower()}_{self.line}"
 
 
 def blocks(page: Path) -> list[Block]:
-    """All blocks of `page`, in order. Raises ValueError for one that is never closed or of an unknown language."""
+    """The blocks of `page` in a language of RUN, in order. Raises ValueError for a block that is never closed or of an
+    unknown language."""
     found: list[Block] = []
     lines = page.read_text(encoding="utf-8").splitlines()
     at = 0

@@ -123,7 +123,7 @@ def test_quantising_the_graph_before_core_aten() -> None:
 
 
 def test_core_aten_is_serialised_and_lowered() -> None:
-    """ARC-05: edge compilation leaves operators of the core set only. A saved program gives the same edge dialect."""
+    """ARC-05: decomposition leaves operators of the core set only. A saved program gives the same edge dialect."""
     core = export(nn.Sequential(nn.Hardsigmoid(), nn.LayerNorm(8)), (IMAGE,)).run_decompositions()
     calls = [node for node in core.graph.nodes if node.op == "call_function"]
     operators = [node.target for node in calls if isinstance(node.target, torch._ops.OpOverload)]
@@ -159,7 +159,7 @@ def test_edge_dialect_has_dtypes_dim_orders_and_no_scalars() -> None:
 
 
 class FuseAddRelu(ExportPass):
-    """A fusion: x + y followed by relu becomes one clamped addition here, as relu(x + y) = max(x + y, 0)."""
+    """A pass of the user: it replaces relu(x) by clamp(x, 0), which has the same result."""
 
     def call(self, graph_module):
         for node in list(graph_module.graph.nodes):

@@ -16,7 +16,7 @@ float overlap(const Detection& a, const Detection& b) {
   return common / (a.width * a.height + b.width * b.height - common);
 }
 
-/// A length of the input in pixels of the image, within the image.
+/// The position in the image, 0 to `length`, of a position in the input.
 float to_image(float position, int32_t offset, int32_t inner, int32_t length) {
   const float scaled = (position - static_cast<float>(offset)) * static_cast<float>(length) / static_cast<float>(inner);
   return std::min(std::max(scaled, 0.0f), static_cast<float>(length));

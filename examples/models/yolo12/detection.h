@@ -34,7 +34,7 @@ struct Thresholds {
 };
 
 /// The boxes, by falling confidence. `output`: [channels, boxes], the rows of which are the centre's x and y, width and
-/// height in pixels of the input, and a score for each class; `channels` is at least 5. Boxes with values that are not
-/// finite are left out.
+/// height in pixels of the input, and a score for each class; `channels` is at least 5. Boxes whose centre or size is
+/// not finite are left out.
 std::vector<Detection> detections(const float* output, size_t channels, size_t boxes, const Placement& placement,
                                   const Thresholds& thresholds);

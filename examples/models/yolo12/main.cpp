@@ -73,7 +73,7 @@ File open_file(const std::string& path, const char* mode, std::FILE* standard) {
   return path == "-" ? File(standard, keep_open) : File(std::fopen(path.c_str(), mode), std::fclose);
 }
 
-/// Inputs and outputs of the program.
+/// The program, the size of its input in pixels, and the names of its classes.
 struct Model {
   std::unique_ptr<Module> module;
   int32_t width = 0;

@@ -17,7 +17,7 @@
 namespace executorch {
 namespace android {
 
-/// Classes, constructors and fields of org.pytorch.executorch, found once in JNI_OnLoad.
+/// Classes, methods and fields of org.pytorch.executorch, found once in JNI_OnLoad.
 struct JavaNames {
   JavaVM* vm = nullptr;
   jclass byte_array = nullptr;

@@ -18,7 +18,7 @@ function show(error) {
   }
 }
 
-/** Runs the action of a button. Shows its error if it fails; all buttons are disabled while it runs. */
+/** Runs the action of a button. Shows its error if it fails; the buttons are disabled meanwhile (but see answer()). */
 async function attempt(body) {
   const buttons = document.querySelectorAll("button");
   buttons.forEach((button) => (button.disabled = true));

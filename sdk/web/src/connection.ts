@@ -18,7 +18,7 @@ export const CONNECTION_OPTIONS: Record<keyof Required<ConnectionOptions>, true>
 };
 
 export interface ConnectionOptions extends RuntimeOptions {
-  /** Whether the runtime is in a worker, so that the page stays alive during a run: by default in browsers. */
+  /** Whether the runtime is in a worker, so that the page stays alive during a run: by default except in Node.js. */
   worker?: boolean;
 }
 

@@ -161,7 +161,7 @@ export class Imports {
     return new DataView(this.shared.memory.buffer);
   }
 
-  /** The text up to the next NUL. */
+  /** The text of `size` bytes, or up to the next NUL. */
   string(address: number, size?: number): string {
     const bytes = new Uint8Array(this.shared.memory.buffer);
     const start = address >>> 0;

@@ -79,7 +79,7 @@ interface Owned {
   size: number;
 }
 
-/** Memory of several sources. take() hands the next block to the runtime; use() frees the rest if `body` fails. */
+/** Memory of several sources. take() gives up the last one that is left; use() frees the rest if `body` fails. */
 export class OwnedBytes {
   private readonly left: Owned[] = [];
 

@@ -8,7 +8,7 @@ export interface TensorInfo {
   sizes: number[];
   dimOrder: number[];
   scalarType: ScalarType;
-  /** false: the caller may give the memory of the output; the memory of an input is used in place. */
+  /** If false, the caller may provide an output's memory, and an input's memory is used in place. */
   isMemoryPlanned: boolean;
   /** Bytes for `sizes`. */
   nbytes: number;

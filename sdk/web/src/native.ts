@@ -72,7 +72,7 @@ export class Native {
     this.team?.stop();
   }
 
-  /** All bytes of the memory, which may be grown since the last call. */
+  /** All bytes of the memory, which may have grown since the last call. */
   get heap(): Uint8Array {
     if (this.bytes.buffer !== this.memory.buffer) this.bytes = new Uint8Array(this.memory.buffer);
     return this.bytes;
@@ -139,7 +139,7 @@ export class Native {
     return reason;
   }
 
-  /** Memory that et_web_release() frees. */
+  /** Memory that the function from et_web_release() frees. */
   allocate(size: number): number {
     const address = size <= 0xffffffff - PAGE ? this.call["et_web_allocate"]!(Math.max(size, 1)) >>> 0 : 0;
     if (address === 0) {

@@ -23,7 +23,7 @@ export interface RuntimeOptions {
   llm?: boolean;
   /** Threads of kernels and backends: by default one for each processor, at most 8, and 1 where memory cannot be shared. */
   threads?: number;
-  /** Receives the log; by default errors go to the console. */
+  /** Receives the log. Without it, a Runtime writes fatal lines to the console, a Module none; errors are thrown. */
   onLog?: (level: LogLevel, message: string) => void;
   /** The least severe lines that are logged: by default "error". */
   logLevel?: LogLevel;

@@ -7,9 +7,8 @@ import { ScalarType, Tag, type TypedArray } from "./scalar_type.js";
 import { Tensor } from "./tensor.js";
 
 /**
- * An input. A number is an int where the method expects one, and a double otherwise; if the program does not say what
- * it expects, integers are ints. A BigInt is always an int, and `{ double: 3 }` always a double. null and undefined are
- * None.
+ * An input. A number is a double where the method expects one; elsewhere integers are ints, and other numbers doubles.
+ * A BigInt is always an int, and `{ double: 3 }` always a double. null and undefined are None.
  */
 export type Input = Tensor | number | bigint | boolean | string | { double: number } | null | undefined;
 /** An output. Ints are numbers, or BigInts if a number cannot hold them. */

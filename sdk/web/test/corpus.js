@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the programs of tests/data/corpus and compares their results with those of PyTorch eager: in Node.js and in a browser.
 
-/** The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values; 0 for other types. */
+/** The effect of one rounding in a sum of a few hundred terms, relative to |value| + min(1, the largest |value|); 0 for other types. */
 const TOLERANCES = { Half: 2e-3, Float: 1e-5, Double: 1e-12 };
 /** In this program, eager mode quantises all activations with one scale, but the backend has a scale for each row. */
 const QUANTIZED_BY_ROW = "q8_dynamic_linear_xnn";

@@ -39,7 +39,7 @@ public final class AnyTensor {
     et_tensor_free(handle)
   }
 
-  /// A view: another tensor over the same memory; `shape`, if given, has the same number of elements.
+  /// A view: another tensor over the same memory; `shape`, if given, has at most as many elements.
   public convenience init(
     _ tensor: AnyTensor, shape: [Int] = [], dimensionOrder: [Int] = [], strides: [Int] = []
   ) {
@@ -82,7 +82,8 @@ public final class AnyTensor {
     self.init(storage: storage, layout: layout, dataType: dataType, shapeDynamism: shapeDynamism)
   }
 
-  /// Uses the bytes of `data` without a copy; they are copied before the tensor is first changed.
+  /// Uses the bytes of `data` in place, or copies them if they are fewer than 64 or not aligned to the element's size.
+  /// Bytes that are used in place are copied before the tensor is first changed.
   public convenience init(
     data: Data, shape: [Int], strides: [Int] = [], dimensionOrder: [Int] = [], dataType: DataType,
     shapeDynamism: ShapeDynamism = .dynamicBound

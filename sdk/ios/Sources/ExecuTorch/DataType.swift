@@ -62,7 +62,7 @@ public func elementCount(ofShape shape: [Int]) -> Int {
 public enum ShapeDynamism: UInt8, Sendable {
   /// Never.
   case `static` = 0
-  /// Up to the number of elements that it was made with.
+  /// To other shapes with the number of elements that it was made with.
   case dynamicBound = 1
   /// The same as `dynamicBound`, because the runtime has no memory that grows.
   case dynamicUnbound = 2

@@ -30,12 +30,13 @@ public enum ImagePixelFormat: Int32, Sendable {
   /// Four bytes; alpha is ignored.
   case bgra = 0
   case rgba = 1
-  /// Luma, and chroma (blue first) at half the width and height; ITU-R BT.601, from 16 to 235 and 240.
+  /// Luma (16 to 235), and chroma (16 to 240, blue first) at half the width and height; ITU-R BT.601.
   case nv12 = 2
   /// As `nv12`, with red chroma first.
   case nv21 = 3
-  /// From 0 to 255.
+  /// As `nv12`, with luma and chroma from 0 to 255.
   case nv12FullRange = 4
+  /// As `nv21`, with luma and chroma from 0 to 255.
   case nv21FullRange = 5
 }
 
@@ -122,8 +123,8 @@ public final class ImageProcessor: Sendable {
 
   /// The tensor of an image in memory.
   /// - Parameters:
-  ///   - pixels: rows of `bytesPerRow` bytes; the luma plane of the NV12 and NV21 formats.
-  ///   - chroma: the chroma plane of these formats.
+  ///   - pixels: rows of `bytesPerRow` bytes; in the NV12 and NV21 formats, the luma plane.
+  ///   - chroma: in the NV12 and NV21 formats, the chroma plane.
   /// - Throws: `invalidArgument` for an image or a target without pixels, rows that are too short, or a missing chroma
   ///   plane.
   public func process(
@@ -157,8 +158,8 @@ public final class ImageProcessor: Sendable {
     }
   }
 
-  /// Columns of padding to the left of such an image and rows above it, for mapping positions in the output back to the
-  /// image. (0, 0) for an image without pixels.
+  /// The columns of padding to the left of an image of this size and the rows above it, for mapping positions in the
+  /// output back to the image. (0, 0) for an image without pixels.
   public func computeLetterboxPadding(
     inputWidth: Int, inputHeight: Int, orientation: ImageOrientation = .up
   ) -> (x: Int, y: Int) {

@@ -2,7 +2,8 @@
 import CExecuTorch
 import Foundation
 
-/// For libraries that are built with the CMake option `EXECUTORCH_BUILD_DEVTOOLS`; others throw `notSupported`.
+/// For libraries that are built with the CMake option `EXECUTORCH_BUILD_DEVTOOLS`; others refuse bundled programs with
+/// `notSupported`.
 extension Module {
   /// The number of a bundled program's test cases for a method; 0 for other programs.
   public func bundledCaseCount(_ method: String = "forward") throws -> Int {
@@ -17,7 +18,7 @@ extension Module {
     }
   }
 
-  /// Compares the outputs of that run with the expected outputs of the test case. Elements of floating-point tensors
+  /// Compares the outputs of ``executeBundled(_:case:)`` with those that the case expects. Elements of float tensors
   /// may differ by `atol` + `rtol` times the expected one; all others must be equal.
   /// - Throws: `notFound`, naming the first one that differs; `invalidState` when the last run was not of that case.
   public func verifyBundled(

@@ -93,7 +93,7 @@ public final class Module {
   }
 
   /// Loads the program with settings for its backends.
-  /// - Throws: `invalidState` when it is loaded already.
+  /// - Throws: `invalidState` when it is loaded already and `options` is not empty.
   public func load(
     options: BackendOptionsMap, verification: ModuleVerification = .internalConsistency
   ) throws {
@@ -116,7 +116,7 @@ public final class Module {
   }
 
   /// The same with settings for the program's backends.
-  /// - Throws: `invalidState` when the program is loaded already.
+  /// - Throws: `invalidState` when the program is loaded already and `options` is not empty.
   public func load(_ method: String, options: BackendOptionsMap) throws {
     try load(options: options)
     try load(method)

@@ -21,7 +21,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
     anyTensor = tensor
   }
 
-  /// A view: another tensor over the same memory; `shape`, if given, has the same number of elements.
+  /// A view: another tensor over the same memory; `shape`, if given, has at most as many elements.
   public convenience init(
     _ tensor: Tensor<T>, shape: [Int] = [], dimensionOrder: [Int] = [], strides: [Int] = []
   ) {
@@ -50,7 +50,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
         shapeDynamism: shapeDynamism))
   }
 
-  /// Uses the bytes of `data` without a copy; they are copied before the tensor is first changed.
+  /// Uses the bytes of `data`, without a copy where possible: see ``AnyTensor``.
   public convenience init(
     data: Data, shape: [Int], strides: [Int] = [], dimensionOrder: [Int] = [],
     shapeDynamism: ShapeDynamism = .dynamicBound

@@ -21,7 +21,7 @@ struct TensorLayout: Equatable {
   }
 
   /// A layout that comes from the caller. An empty `dimensionOrder` or `strides` is derived from the rest.
-  /// - Throws: `invalidArgument` if they contradict each other.
+  /// - Throws: `invalidArgument` if they contradict each other or the shape is too large.
   init(shape: [Int], dimensionOrder: [Int] = [], strides: [Int]) throws {
     try TensorLayout.checkShape(shape)
     let rank = shape.count
@@ -36,8 +36,8 @@ struct TensorLayout: Equatable {
     }
     var order = dimensionOrder.isEmpty ? Array(0..<rank) : dimensionOrder
     if dimensionOrder.isEmpty && !strides.isEmpty {
-      // The dimension with the larger stride is further out. Two strides are equal only if a size is 1; the first of
-      // the two dimensions is further out then.
+      // The dimension with the larger stride is further out. In dense strides, two are equal only if one of the sizes
+      // is 0 or 1; the first of the two dimensions is then further out.
       order.sort { strides[$0] != strides[$1] ? strides[$0] > strides[$1] : $0 < $1 }
     }
     self.init(shape: shape, dimensionOrder: order)

@@ -83,7 +83,7 @@ public final class Value: Equatable {
   /// The same as ``isDouble``, because the runtime has one floating-point type.
   public var isFloat: Bool { isDouble }
 
-  /// The tensor; nil for another kind of value. The accessors of other kinds do the same.
+  /// The tensor; nil for another kind of value. ``string``, ``scalar`` and the lists do the same.
   public var anyTensor: AnyTensor? {
     if case .tensor(let tensor) = payload { return tensor }
     return nil

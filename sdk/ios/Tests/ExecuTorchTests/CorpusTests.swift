@@ -37,7 +37,7 @@ final class CorpusTests: XCTestCase {
     expectError(.notFound, "SomeonesDriver") { try Module(data: bytes).load("forward") }
   }
 
-  /// The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values.
+  /// The effect of one rounding in a sum of a few hundred terms, relative to |value| + min(1, the largest |value|).
   private func tolerance(_ dataType: DataType, _ program: String) -> Double {
     // Eager quantises the activations of this program with one scale, the backend each row separately.
     if program == "q8_dynamic_linear_xnn" { return 1e-2 }

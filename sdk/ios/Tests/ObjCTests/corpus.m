@@ -86,7 +86,7 @@ static void Compare(ExecuTorchValue *found, ExecuTorchValue *wanted, NSString *p
       CHECK(count == wantedCount && type == wantedType, program);
       const BOOL isReal =
           type == ExecuTorchDataTypeFloat || type == ExecuTorchDataTypeDouble || type == ExecuTorchDataTypeHalf;
-      // The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values.
+      // The effect of one rounding in a sum of a few hundred terms, relative to |value| + min(1, the largest |value|).
       // Eager quantises the activations of this program with one scale, the backend each row separately.
       const double relative = [program isEqual:@"q8_dynamic_linear_xnn"] ? 1e-2
                               : type == ExecuTorchDataTypeHalf           ? 2e-3

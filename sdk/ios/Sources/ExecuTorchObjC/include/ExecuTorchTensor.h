@@ -24,8 +24,8 @@ typedef NS_ENUM(int8_t, ExecuTorchDataType) {
   ExecuTorchDataTypeUInt64 = 29,
 };
 
-/// Whether a tensor's shape may change: never, or within the number of elements that it was made with. The runtime has
-/// no memory that grows: unbound is the same as bound.
+/// Whether a tensor's shape may change: never, or to shapes with the number of elements that it was made with. The
+/// runtime has no memory that grows: unbound is the same as bound.
 typedef NS_ENUM(uint8_t, ExecuTorchShapeDynamism) {
   ExecuTorchShapeDynamismStatic = 0,
   ExecuTorchShapeDynamismDynamicBound = 1,

@@ -93,7 +93,7 @@ public fun ImageProcessor.process(
 /**
  * The tensor of an image in a hardware buffer, for example of a camera or a renderer, from Android 10 (API 29) on. The
  * buffer needs the usage `HardwareBuffer.USAGE_GPU_SAMPLED_IMAGE` and a format with red, green and blue. Its pixels are
- * copied to memory once; the buffer is not closed.
+ * copied to a bitmap in memory first; the buffer is not closed.
  */
 @JvmOverloads
 public fun ImageProcessor.process(

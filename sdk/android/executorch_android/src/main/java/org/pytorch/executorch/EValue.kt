@@ -93,7 +93,7 @@ private constructor(
     return items().map { it!! }
   }
 
-  /** Null: absent. */
+  /** A null item is an absent tensor. */
   public fun toOptionalTensorList(): List<Tensor?> {
     expect(LIST_OPTIONAL_TENSOR)
     return items()
@@ -112,7 +112,7 @@ private constructor(
 
   /**
    * The kind of value, then the value: for tensors as in [Tensor.toByteArray], texts in UTF-8, numbers big-endian.
-   * Throws [IllegalStateException] for lists.
+   * Throws [IllegalStateException] for lists and for tensors that are not contiguous.
    */
   public fun toByteArray(): ByteArray {
     check(tag <= BOOL) { "expected a tensor, a number, a text or None to serialise, found a ${KINDS[tag]}: take its items" }

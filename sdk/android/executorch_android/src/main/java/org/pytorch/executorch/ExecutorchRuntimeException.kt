@@ -3,7 +3,8 @@ package org.pytorch.executorch
 
 /**
  * A call of the runtime failed. [message] says what was expected, what was found and what to do. The text is the same
- * in all languages. The library throws an [ExecutorchException], which also has the file, the operator and a hint.
+ * from C++, Python, Swift and so on. The library throws an [ExecutorchException], which also has the file, the operator
+ * and a hint.
  *
  * @property errorCode one of the numbers below, which are the numbers of the C++ enum `executorch::runtime::Error`.
  */

@@ -11,14 +11,14 @@ public enum class ImageResizeMode {
   /** The aspect ratio is kept, and the rest of the target is padding: on all sides, so that the image is in the centre. */
   LETTERBOX,
 
-  /** The same with padding on the right and below. */
+  /** The aspect ratio is kept, with padding on the right and below only. */
   LETTERBOX_TOP_LEFT,
 }
 
 /**
  * How a stored image is turned to be displayed.
  *
- * @property exif the number of Exif, which `ExifInterface.TAG_ORIENTATION` has.
+ * @property exif the value of the Exif tag Orientation, as `ExifInterface.TAG_ORIENTATION` gives it.
  */
 public enum class ImageOrientation(public val exif: Int) {
   UP(1),
@@ -36,19 +36,19 @@ public enum class ImagePixelFormat {
   /** Four bytes; alpha is ignored. */
   BGRA,
 
-  /** The same, as in a `Bitmap` of the config ARGB_8888. */
+  /** Four bytes, as in a `Bitmap` of the config ARGB_8888; alpha is ignored. */
   RGBA,
 
-  /** Luma, and chroma (blue first) at half the width and height; ITU-R BT.601, from 16 to 235 and 240. */
+  /** Luma (16 to 235), and chroma (16 to 240, blue first) at half the width and height; ITU-R BT.601. */
   NV12,
 
-  /** The same with red first. */
+  /** [NV12] with red first. */
   NV21,
 
-  /** From 0 to 255. */
+  /** [NV12] with luma and chroma from 0 to 255. */
   NV12_FULL_RANGE,
 
-  /** The same with red first. */
+  /** [NV12_FULL_RANGE] with red first. */
   NV21_FULL_RANGE,
 }
 
@@ -106,12 +106,13 @@ constructor(
   /**
    * The tensor of an image in memory.
    *
-   * @param pixels a direct buffer: from its first byte on, [height] rows of [bytesPerRow] bytes; the luma of the formats
-   *   with two planes.
-   * @param chroma the chroma of these formats: half as many rows, of [chromaBytesPerRow] bytes.
+   * @param pixels a direct buffer: from its first byte on, [height] rows of [bytesPerRow] bytes; in formats with two
+   *   planes, the luma.
+   * @param chroma in formats with two planes, the chroma: half as many rows, of [chromaBytesPerRow] bytes.
    * @param into a tensor that is written to, for example one that is reused for every frame; null: a new one.
-   * @throws IllegalArgumentException for buffers that are too small or not direct.
-   * @throws ExecutorchRuntimeException for rows that are too short, a missing plane, or a tensor of another shape.
+   * @throws IllegalArgumentException for buffers that are too small or not direct, and for an [into] of another dtype,
+   *   shape or dim order than the result.
+   * @throws ExecutorchRuntimeException for rows that are too short, or a missing plane.
    */
   @JvmOverloads
   public fun process(
@@ -142,8 +143,8 @@ constructor(
   }
 
   /**
-   * Columns of padding to the left of such an image and rows above it, for mapping positions in the output back to the
-   * image.
+   * The columns of padding to the left of an image of this size and the rows above it, for mapping positions in the
+   * output back to the image.
    */
   @JvmOverloads
   public fun computeLetterboxPadding(

@@ -22,8 +22,8 @@ internal constructor(
 /**
  * An input or output of a method.
  *
- * @property dtype null if it is not a tensor, like [shape].
- * @property shape the largest one where the shape is dynamic. A copy.
+ * @property dtype null, as is [shape], if the value is not a tensor.
+ * @property shape the upper bounds of its sizes if the shape is dynamic. A copy.
  */
 public class ValueMetadata internal constructor(private val tag: Int, public val dtype: DType?, shape: LongArray?) {
   private val sizes = shape

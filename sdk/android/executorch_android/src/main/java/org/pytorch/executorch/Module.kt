@@ -18,8 +18,8 @@ import kotlin.concurrent.withLock
  *
  * All functions may be called from any thread; runs of one module take turns. They take as long as the model does: on
  * Android call them off the main thread, or use [executeAsync][org.pytorch.executorch.executeAsync] in a coroutine.
- * A call that the runtime refuses throws an [ExecutorchRuntimeException]. After [close] every function except [close] throws
- * an [IllegalStateException]. A module that is not closed is freed some time after it becomes unreachable.
+ * A call that the runtime refuses throws an [ExecutorchRuntimeException]. After [close], functions that use the program
+ * throw an [IllegalStateException]. A module that is not closed is freed some time after it becomes unreachable.
  */
 public open class Module private constructor(private var handle: Long, private val file: String?) : Closeable {
   private val lock = ReentrantLock()
@@ -80,9 +80,9 @@ public open class Module private constructor(private var handle: Long, private v
   }
 
   /**
-   * Stops the run that is in progress, from another thread: before its next instruction it ends with an
+   * Stops the run of [execute] that is in progress, from another thread: before its next instruction it ends with an
    * [ExecutorchRuntimeException] of the code [CANCELLED][ExecutorchRuntimeException.CANCELLED]. A call of a
-   * backend is one instruction. Does nothing when none is in progress; the module can be used again in either case.
+   * backend is one instruction. Does nothing when no run is in progress; the module can be used again in either case.
    */
   public fun cancel() {
     running?.cancel()
@@ -101,8 +101,8 @@ public open class Module private constructor(private var handle: Long, private v
     }
 
   /**
-   * Compares the outputs of that run with those that the case expects: elements of floating-point tensors may differ by
-   * [atol] + [rtol] times the expected one, all others not at all.
+   * Compares the outputs of [executeBundled] with those that the case expects: elements of floating-point tensors may
+   * differ by [atol] + [rtol] times the expected one, all others not at all.
    *
    * @throws ExecutorchRuntimeException with [NOT_FOUND][ExecutorchRuntimeException.NOT_FOUND] if one differs, naming it;
    *   with [INVALID_STATE][ExecutorchRuntimeException.INVALID_STATE] if the last run of the method was another one.

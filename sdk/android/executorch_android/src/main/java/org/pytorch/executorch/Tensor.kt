@@ -49,7 +49,7 @@ private constructor(
   /** The dimensions in the order in which they lie in memory, the outermost first: 0, 2, 3, 1 for channels last. */
   public fun dimOrder(): IntArray = IntArray(shape.size) { order?.get(it)?.toInt() ?: it }
 
-  /** The elements, in the order of [dimOrder], as signed bytes, if the type is INT8, BOOL or another type of one byte. */
+  /** The elements, in the order of [dimOrder], as signed bytes, of a tensor of any one-byte type but UINT8. */
   public val dataAsByteArray: ByteArray
     get() = read<ByteBuffer, ByteArray>("byte", dtype.bytes == 1 && dtype != DType.UINT8) { ByteArray(it.remaining()).also(it::get) }
 
@@ -294,7 +294,7 @@ private constructor(
     public fun zeros(shape: LongArray, dtype: DType): Tensor =
       Tensor(dtype, shape.copyOf(), null, viewAs(dtype, allocateBytes(numel(shape) * dtype.bytes)))
 
-    /** The number of elements of a tensor of that shape. Throws [IllegalArgumentException] if a size is negative. */
+    /** The number of elements of that shape. [IllegalArgumentException] for a negative size or too many elements. */
     @JvmStatic
     public fun numel(shape: LongArray): Long {
       var product = 1L

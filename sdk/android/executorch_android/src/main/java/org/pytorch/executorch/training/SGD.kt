@@ -64,8 +64,8 @@ private constructor(
   public companion object {
     /**
      * @param namedParameters the result of [TrainingModule.namedParameters].
-     * @throws IllegalArgumentException for a negative number; for nesterov without momentum or with dampening; for a
-     *   parameter of a dtype other than FLOAT and DOUBLE.
+     * @throws IllegalArgumentException for a negative learningRate, momentum or weightDecay; for nesterov without
+     *   momentum or with dampening; for a parameter of a dtype other than FLOAT and DOUBLE.
      */
     @JvmStatic
     public fun create(

@@ -17,8 +17,8 @@ import org.pytorch.executorch.NativeModel
  *
  * Functions may be called from any thread and take turns; they take as long as the model does, so on Android call them
  * off the main thread, or collect [transcribeFlow][org.pytorch.executorch.extension.asr.transcribeFlow]. A callback may
- * only call [stop]: other functions throw an [IllegalStateException] in it. After [close], all functions but [close] throw
- * this exception. A library without models of speech throws [ExecutorchException.NotSupported]:
+ * only call [stop]: other functions throw an [IllegalStateException] in it. After [close], all functions but [close]
+ * and [stop] throw this exception. A library without models of speech throws [ExecutorchException.NotSupported]:
  * `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
  *
  * @param modelPath of the `.pte` file, with the methods `encoder` and `text_decoder`.

@@ -91,7 +91,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
     orientation: ImageOrientation = ImageOrientation.UP,
   ): LongArray = open().let { longArrayOf(1, 3, it.targetHeight.toLong(), it.targetWidth.toLong()) }
 
-  /** Columns of padding to the left of such an image and rows above it. */
+  /** The columns of padding to the left of an image of this size, and the rows above it. */
   @JvmOverloads
   public fun computeLetterboxPadding(
     inputWidth: Int,

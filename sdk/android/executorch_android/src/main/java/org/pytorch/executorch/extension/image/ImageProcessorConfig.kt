@@ -20,7 +20,7 @@ public enum class LetterboxAnchor {
 /**
  * How a stored image is turned to be displayed.
  *
- * @property exifCode the number of Exif, which `ExifInterface.TAG_ORIENTATION` has.
+ * @property exifCode the value of the Exif tag Orientation, as `ExifInterface.TAG_ORIENTATION` gives it.
  */
 public enum class ImageOrientation(public val exifCode: Int) {
   UP(1),

@@ -21,8 +21,8 @@ import org.pytorch.executorch.NativeModel
  * Functions may be called from any thread and take turns; they take as long as the model does, so on Android call them
  * off the main thread, or collect [generateFlow][org.pytorch.executorch.extension.llm.generateFlow]. The program is
  * loaded by [load] or the first call that needs it. A callback may only call [stop]: other functions throw an
- * [IllegalStateException] in it. After [close], all functions but [close] throw this exception. With a program that takes
- * no pictures or sound, functions for these throw [ExecutorchException.NotSupported] and do not change the context. A
+ * [IllegalStateException] in it. After [close], all functions but [close] and [stop] throw this exception. If a program
+ * takes no pictures or sound, functions for these throw [ExecutorchException.NotSupported] and keep the context. A
  * library without language models throws that too: `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
  */
 public class LlmModule private constructor(private val config: LlmModuleConfig, private val dataFiles: List<String>) :
