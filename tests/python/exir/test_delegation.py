@@ -68,19 +68,6 @@ def test_neighbours_of_two_backends():
     assert calls[1].args[1].args[0] is calls[0]
 
 
-def test_lowered_modules_are_numbered_in_the_order_of_the_graph():
-    """Also if the partitioner, as PyTorch's, begins with the last partition."""
-
-    class Sums(torch.nn.Module):
-        def forward(self, a, x, b):
-            z = torch.mm(a, x) + b
-            return torch.mm(z - a, x) + b
-
-    manager = to_edge(export(Sums(), (torch.ones(2, 2),) * 3)).to_backend(AddMulPartitionerDemo())
-    attributes = manager.exported_program().graph.find_nodes(op="get_attr")
-    assert [node.target for node in attributes] == ["lowered_module_0", "lowered_module_1"]
-
-
 def test_a_backend_compiles_all_methods_at_once():
     """DEL-14: `preprocess_multimethod` sees the partitions of every method."""
     program = export(Arithmetic(), (torch.ones(2),))

@@ -31,12 +31,10 @@ def insert_delegates(
     program: ExportedProgram, partitions: list[Partition], make: Callable[[int], LoweredBackendModule]
 ) -> ExportedProgram:
     """Replaces each partition by a call of `make(i)`. Edits the graph of `program`; returns it with the new
-    signature and weights. The modules of a graph are numbered in its order."""
+    signature and weights."""
     results: dict[Node, Node] = {}
     calls: dict[Node, Partition] = {}
-    graphs = [module.graph for module in kept_graphs(program.graph_module)]
-    places = {node: place for graph in graphs for place, node in enumerate(graph.nodes)}
-    for i, partition in sorted(enumerate(partitions), key=lambda each: places[each[1].nodes[0]]):
+    for i, partition in enumerate(partitions):
         calls[_insert_delegate(partition, make(i), results)] = partition
     owned = {node for partition in partitions for node in partition.owned}
     drop_unused_operands(program.graph_module, owned)
