@@ -7,7 +7,7 @@ executorch_fetch(xnnpack cpuinfo pthreadpool fxdiv)
 executorch_third_party_option(FXDIV_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/fxdiv")
 executorch_third_party_option(PTHREADPOOL_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/pthreadpool")
 executorch_third_party_option(XNNPACK_LIBRARY_TYPE STRING static)
-executorch_third_party_option(XNNPACK_ENABLE_GEMM_M_SPECIALIZATION BOOL ON)  # runtime/product_tiles.h relies on it
+executorch_third_party_option(XNNPACK_ENABLE_GEMM_M_SPECIALIZATION BOOL ON)  # runtime/kernels/product_tiles.h relies on it
 foreach(option XNNPACK_BUILD_TESTS XNNPACK_BUILD_BENCHMARKS XNNPACK_BUILD_ALL_MICROKERNELS XNNPACK_ENABLE_KLEIDIAI)
   executorch_third_party_option(${option} BOOL OFF)
 endforeach()

@@ -16,10 +16,10 @@ HWY_INLINE FloatVec constant(float x) {
   return hn::Set(FloatTag(), x);
 }
 
-/// e^x for x <= 89 within 2 units in the last place; infinity from 88.8 on, 0 where e^x is below 2e-38.
+/// e^x for x <= 89 within 2 units in the last place; infinity from 88.8 on, 0 where e^x is below 1.7e-38.
 ///
 /// As in kernels/portable/cpu/math/vector_math.h, e^x = 2^n e^r with n the integer nearest to x / ln 2, and e^r by
-/// seven terms of its series; here it is 2^(n - 1) times 2 e^r, so that one factor is enough for n = 128.
+/// eight terms of its series; here it is 2^(n - 1) times 2 e^r, so that one factor is enough for n = 128.
 HWY_INLINE FloatVec exp_below_89(FloatVec x) {
   const hn::RebindToSigned<FloatTag> di;
   const FloatVec round = constant(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits

@@ -48,7 +48,8 @@ def _counts(converted: Any) -> Counter[str]:
 
 
 def test_weights_of_fifteen_numbers() -> None:
-    """VGF-04: `get_symmetric_a8w4_quantization_config`, which is for training by default; both forms of a quantizer."""
+    """VGF-04: `get_symmetric_a8w4_quantization_config`, which is for training by default; for a
+    quantizer that is composable and one that is not."""
     config = arm_quantizer.get_symmetric_a8w4_quantization_config(is_qat=False)
     quantizer = VgfQuantizer(VgfCompileSpec(), use_composable_quantizer=False).set_global(config)
     converted = _quantized(quantizer, Model(), X)

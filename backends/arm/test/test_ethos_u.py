@@ -176,7 +176,7 @@ def test_a_model_becomes_a_command_stream(tmp_path: Path, caplog: pytest.LogCapt
 def test_targets_and_memory_modes(target: str, mode: str | None) -> None:
     """ETU-01, ETU-14: each family has a command stream for its own configuration."""
     stream = VelaStream.from_bytes(_compiled(EthosUCompileSpec(target, memory_mode=mode)).payloads[0])
-    # The second word of the driver's configuration: log2 of the products per cycle, and the product, U85 = 2, U65 = 1.
+    # The second word of the driver's configuration: log2 of the products per cycle, and the NPU, U85 = 2, U65 = 1.
     (configuration,) = struct.unpack_from("<I", stream.commands, 8)
     assert 1 << (configuration & 15) == int(target.rpartition("-")[2])
     assert configuration >> 28 == {"ethos-u55": 0, "ethos-u65": 1, "ethos-u85": 2}[target.rpartition("-")[0]]

@@ -175,7 +175,7 @@ def test_damaged_payloads_are_one_sentence() -> None:
 
 
 def test_the_work_of_the_model_is_limited(tmp_path: Path) -> None:
-    """A stream may need years of work; the environment sets a limit."""
+    """A stream may need years of work; a variable of the environment sets a limit."""
     lowered = _lowered(*OPERATORS["convolution"]())
     path = tmp_path / "model.pte"
     path.write_bytes(lowered.edge.to_executorch().buffer)

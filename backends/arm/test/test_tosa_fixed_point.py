@@ -51,7 +51,7 @@ def test_inverse_roots() -> None:
 
 
 def test_two_steps() -> None:
-    """Within 2^-26."""
+    """Reciprocals and inverse square roots after two steps of refinement are within 2^-26."""
     given = _mantissas(2**30)
     found = _computed(lambda b, x: fixed_point.reciprocal(b, x, 2), given, DType.INT32)
     assert np.abs(found * (given / 2.0**60) - 1).max() < 2.0**-26 and found.max() < _LIMIT

@@ -80,8 +80,8 @@ except RuntimeError as error:
 
 
 def test_every_failing_call_is_an_error(tmp_path: Path) -> None:
-    """Each call of the adapter fails once, while loading and while running. Each failure is an exception, and none is a
-    crash."""
+    """Every fourth call of the adapter fails once, while loading and while running. Each failure is an exception, and
+    none is a crash."""
     model, inputs = model_of("convolutional")
     file = written(lower(quantized(model, inputs, Precision.A8W8), inputs), tmp_path)
     tests = str(Path(__file__).resolve().parents[3] / "tests")

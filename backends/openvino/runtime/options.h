@@ -25,9 +25,9 @@ struct Options {
   static const extension::delegate::OptionTable<Options>& table();
 
   /**
-   * Sets the export's choices if the caller made none: `device` and `INFERENCE_PRECISION_HINT`. A CPU with bfloat16
-   * uses it by default, and OpenVINO forgets the precision for which a payload was compiled: without any choice a CPU
-   * computes in f32.
+   * Sets the export's choices if the caller made none: `device`, `INFERENCE_PRECISION_HINT` and
+   * `DYNAMIC_QUANTIZATION_GROUP_SIZE`. A CPU with bfloat16 uses it by default, and OpenVINO forgets the precision for
+   * which a payload was compiled: without any choice a CPU computes in f32.
    */
   runtime::Error complete(runtime::ArrayRef<runtime::CompileSpec> compile_specs);
 

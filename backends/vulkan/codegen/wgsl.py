@@ -348,7 +348,7 @@ class Writer:
         return [f"fn {function.name}_({', '.join(parameters)}){result} {{", *self.lines, "}"]
 
     def text(self) -> str:
-        """The module, with the functions that main() needs alone."""
+        """The module, with only the functions that main() needs."""
         heads = []
         for name, fields in self.module.structs.items():
             heads.append(f"struct {name}_ {{ {', '.join(f'{field}_: {wgsl_type(kind)}' for kind, field in fields)} }}")

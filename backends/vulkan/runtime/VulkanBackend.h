@@ -29,7 +29,7 @@ constexpr char fp16_storage_option_key[] = "fp16_storage";
 constexpr char mapped_memory_option_key[] = "mapped_memory";
 
 /// int: how many threads kernels should have at least: those with fewer results share the sum of one among several
-/// threads. 0, the default, chooses by the kind of device; 1 never shares.
+/// threads. 0, the default, chooses by the kind of device; 1 shares only sums too long for the driver's loops.
 constexpr char least_threads_option_key[] = "least_threads";
 
 /// int, for tests: by how many units in the last place divisions and roots of the device are changed, as if it rounded

@@ -28,8 +28,8 @@ struct OpenDevice {
 /// throw std::bad_alloc.
 class SharedDevice final {
  public:
-  /// Sets options of VulkanBackend.h. InvalidState (logged) if the device is open, InvalidArgument (logged) for a value
-  /// that is not valid; nothing changes then.
+  /// Sets options of VulkanBackend.h. After the first call of open(), InvalidState (logged) if a value differs from the
+  /// present one. InvalidArgument (logged) for a value that is not valid. After an error nothing has changed.
   runtime::Error set(runtime::Span<const runtime::BackendOption> options);
   /// Writes the values of the options of VulkanBackend.h.
   void get(runtime::Span<runtime::BackendOption> options) const;

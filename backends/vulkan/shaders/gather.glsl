@@ -1,5 +1,5 @@
 // MODE 0: rows of x: out[i, inner] = x[index[i], inner] within each of the outer parts (embedding, index_select, index). 1: gather,
-// out[o, i, n] = x[o, index[o, i, n], n]. Indices of a wrong input are clamped; negative ones count from the end.
+// out[o, i, n] = x[o, index[o, i, n], n]. Negative indices count from the end; those out of range are clamped.
 void main() {
   const uint id = thread_id();
   if (id >= uint(P_count)) {

@@ -36,7 +36,7 @@ def everything_is_delegated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Call(nn.Module):
-    """function(inputs, buffers)."""
+    """Calls function(*inputs, **buffers)."""
 
     def __init__(self, function: Callable[..., Any], **buffers: torch.Tensor) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ def close(function: Callable[..., Any], *inputs: torch.Tensor, **constants: torc
 
 
 def matrix(outputs: int, *rest: int) -> dict[str, torch.Tensor]:
-    """Weights, their sums, and scales and a bias that are padded to a multiple of 4."""
+    """Weights, and sums, scales and a bias that are padded to a multiple of 4. The sums are random, too."""
     padded = (outputs + 3) // 4 * 4
     return {
         "w": integers(-127, 127, outputs, *rest),

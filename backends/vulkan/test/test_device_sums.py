@@ -17,7 +17,7 @@ from test_device_payloads import VK, Call, bytes_of, integers
 from test_replay import check_with_options
 from torch import nn
 
-# A part of a sum has at least 16 terms, of a norm 4, and there are up to 16 parts, of a norm 64.
+# A part of a matrix product has at least 16 terms, and there are up to 16; of a norm or reduction 4, and up to 64.
 DEPTHS = (31, 64, 130, 515)
 
 

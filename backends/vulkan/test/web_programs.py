@@ -20,7 +20,7 @@ from web_pages import ROOT, Browser, browser, needs_package, serve, served
 __all__ = ["OPTIONS", "WebPage", "WebProgram", "needs_package", "web_page"]
 
 OPTIONS = ("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader")
-"""Of Chromium."""
+"""Command-line options of Chromium."""
 _TYPES = {
     torch.bool: "Bool",
     torch.uint8: "Byte",
@@ -77,7 +77,7 @@ def _value(plain: dict[str, Any]) -> Any:
 
 
 class WebProgram:
-    """A program in the browser, with the calls of the Python bindings that tests of the device use."""
+    """A program in the browser, with the methods of the Python bindings that the tests of the device call."""
 
     def __init__(self, page: WebPage, number: int) -> None:
         self.page = page
@@ -101,7 +101,7 @@ class WebPage:
         self.browser = found
         self.folder = folder
         self.options: dict[str, object] = {}
-        """Options of the backend, which apply when a new runtime opens the GPU."""
+        """The Vulkan backend's options, which load() passes. They can change only while the GPU is not open."""
 
     def load(self, data: bytes) -> WebProgram:
         (self.folder / "program.pte").write_bytes(data)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What webgpu.ts uses of WebGPU, whose types TypeScript's library does not have.
+// What this folder uses of WebGPU, whose types TypeScript's library does not have.
 
 export interface GpuBuffer {
   mapAsync(mode: number, offset: number, size: number): Promise<void>;

@@ -24,7 +24,7 @@ HELPERS = (
     "refusal_of_line",
     "refusal_of_two_scales",
     "refusal_of_scale",
-)  # functions whose results are a config's own reasons
+)  # functions, not methods, that return reasons of a config
 OWN_FORMAT = "this SDK's"
 SOMETIMES = "both"
 

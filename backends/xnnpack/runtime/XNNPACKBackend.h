@@ -16,8 +16,8 @@ const char xnnpack_backend_key[] = "XnnpackBackend";
 /// option of the backend, or of one load.
 const char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
 
-/// bool, true by default: whether delegates that have the same float32 weights share the packed weights. An option of
-/// the backend, or of one load.
+/// bool, true by default: whether delegates that have the same weights share the packed weights. An option of the
+/// backend, or of one load.
 const char weight_cache_option_key[] = "weight_cache_enabled";
 
 /// Text: the path of the file of packed weights, which the next start maps instead of packing. "", the default, is no
@@ -35,7 +35,7 @@ const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 /// each execution. Processors other than 64-bit Arm always use that rule. An option of the backend, or of one load.
 const char transformed_filter_bytes_option_key[] = "transformed_filter_bytes";
 
-/// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.
+/// A workspace is as large as its largest delegate needs. Delegates that run at the same time get further workspaces.
 enum class WorkspaceSharingMode {
   Disabled = 0,  ///< each delegate has its own
   PerModel = 1,  ///< the delegates of a loaded method have one

@@ -48,7 +48,7 @@ class Delegate final {
   /**
    * Runs the delegate on its arguments and resizes the outputs.
    *
-   * @return The errors of extension/delegate/arguments.h; InvalidArgument (logged) too if shapes do not fit each other.
+   * @return As extension/delegate/arguments.h; InvalidArgument if shapes or values do not fit; MemoryAllocationFailed.
    * @param tracer Gets an event for each operator and, if it requests them, the values that operators compute, see
    * profile.h; may be null.
    */

@@ -34,7 +34,7 @@ class Workspace final {
   bool is_busy_ = false;
 };
 
-/// The workspaces that a set of delegates shares: one for each delegate that has run at the same time as others.
+/// The workspaces that a set of delegates shares: as many as the most delegates that have run at the same time.
 class WorkspaceGroup final {
  public:
   /// Exclusive use of a workspace for the lifetime of the object. No delegate ever waits for a workspace, so that a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls whose results can be computed by hand, and calls that are refused.
-// tests/python/operators/test_cadence_operators.py compares every bit of random calls.
+// tests/python/operators/test_cadence_operators.py compares random calls with the operators in Python.
 #include <kernels/cadence/NativeFunctions.h>
 #include <kernels/cadence/RegisterKernels.h>
 #include <kernels/portable/test/kernel_test.h>

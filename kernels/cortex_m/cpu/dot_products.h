@@ -125,7 +125,7 @@ inline int32x4_t requantize(int32x4_t values, int32x4_t multipliers, int32x4_t s
   __asm("" : "+r"(least));
   const mve_pred16_t wraps = vcmpeqq_m_n_s32(shifted, least, vcmpeqq_n_s32(multipliers, least));
   const int32x4_t products = vpselq_s32(vdupq_n_s32(least), vqrdmulhq_s32(shifted, multipliers), wraps);
-  // Ties away from zero: a negative value is less by one before it is rounded upwards.
+  // Ties away from zero: 1 is subtracted from a negative value before it is rounded with ties upwards.
   const int32x4_t right = vminq_s32(shifts, zero);
   return vrshlq_s32(vqaddq_s32(products, vshrq_n_s32(vandq_s32(products, right), 31)), right);
 }

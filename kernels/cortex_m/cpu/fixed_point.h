@@ -23,7 +23,7 @@ inline int32_t requantize(int32_t value, int32_t multiplier, int32_t shift) {
   return divide_by_power_of_two(static_cast<int32_t>(product >> 31), shift < 0 ? -shift : 0);
 }
 
-/// a * b / 2^31, rounded to nearest, ties away from zero. INT32_MIN * INT32_MIN, which does not fit, gives INT32_MAX.
+/// a * b / 2^31, rounded to nearest, ties upwards. INT32_MIN * INT32_MIN, which does not fit, gives INT32_MAX.
 inline int32_t saturating_high_product(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) {
     return INT32_MAX;

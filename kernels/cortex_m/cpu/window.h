@@ -26,7 +26,7 @@ struct Axis {
   int64_t dilation;
 
   int64_t spread() const { return dilation * (kernel - 1) + 1; }
-  /// How many windows there are; below 1 if the image is smaller than a window.
+  /// How many windows there are; 0 if the image with its padding is smaller than a window.
   int64_t windows() const { return in + 2 * padding < spread() ? 0 : (in + 2 * padding - spread()) / stride + 1; }
   /// The same with `ceil_mode`: windows may end after the image's padding, but begin in the image or the left padding.
   int64_t windows_rounded_up() const {
@@ -69,7 +69,7 @@ struct Window {
   }
 };
 
-/// Checks the arguments of a window, and that the image has a pixel.
+/// Checks the arguments of a window, and that the image and the kernel have a pixel. Stores the window.
 inline bool check_window(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const int64_t (&kernel)[2],
                          IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, Window* window) {
   int64_t strides[2];

@@ -33,7 +33,7 @@ class CortexMTest : public KernelTest {
 };
 
 TEST_F(CortexMTest, Conv2d) {
-  // Two channels become (a - b + 10) / 2 and (a + 2 b) / 4, with a and b of 1 more.
+  // Two channels become (a - b + 10) / 2 and (a + 2 b) / 4, with the offset 1 added to a and b.
   const Tensor in = image({1, 2, 1, 3}, {1, 2, 3, 4, -6, 7});
   const Tensor weight = tc.make({2, 1, 1, 2}, {1, -1, 1, 2}), bias = ti.make({2}, {10, 0});
   const Tensor multipliers = ti.make({2}, {kHalf, kHalf}), shifts = ti.make({2}, {0, -1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // llama::quantized_moe_ffn.out: a mixture of experts of ExecuTorch 1.5. For each token, the experts with the largest
-// scores compute w2(silu(w1 x) * w3 x), and the results are added with the scores as weights.
+// score + bias compute w2(silu(w1 x) * w3 x), and the results are added with the normalised scores as weights.
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>

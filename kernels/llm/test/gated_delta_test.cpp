@@ -162,7 +162,7 @@ TEST_F(GatedDeltaTest, WrongArgumentsLeaveTheResults) {
   call(keys, keys, values, keys, betas, td.ones({1, 1, 3, 4}), state);
   call(td.ones({1, 1, 2, 3}), keys, values, keys, betas, initial, state);
   call(keys, keys, values, tf.ones({1, 1, 1}), betas, initial, state);
-  // Three heads of queries cannot share two states, nor one head read two, nor none any, nor any none.
+  // Refused: 3 heads of queries for 2 states, 1 head for 2 states, 0 heads for 2 states, 1 head for 0 states.
   const Tensor two = tf.ones({1, 2, 2, 3}), two_values = tf.ones({1, 2, 2, 4});
   const Tensor two_betas = tf.ones({1, 2, 2}), two_states = tf.ones({1, 2, 3, 4});
   call(tf.ones({1, 3, 2, 3}), two, two_values, two, two_betas, two_states, state);

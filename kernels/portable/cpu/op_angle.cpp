@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// angle.out: the angle of a number in the complex plane. The angle of a real number is pi if it is negative, else 0.
+// angle.out: the angle of a number in the complex plane. The angle of a real number is pi if it is negative, NaN if it
+// is NaN, else 0.
 #include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {

@@ -81,7 +81,8 @@ std::tuple<Tensor&, Tensor&> frexp_Tensor_out(KernelRuntimeContext& ctx, const T
   return result;
 }
 
-// The exclusive or of the bits of all elements: floating-point elements as double, integers as int64.
+// The exclusive or of the bits of the elements along `dims` (of all if it is empty): floating-point elements as double,
+// integers as int64.
 Tensor& hash_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> dims, bool keepdim, int64_t mode,
                         Tensor& out) {
   constexpr const char* name = "hash_tensor.out";

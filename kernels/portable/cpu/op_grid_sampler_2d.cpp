@@ -34,7 +34,7 @@ Real reflect(Real x, Real low, Real high) {
   return even ? low + extra : high - extra;
 }
 
-// x is NaN if the grid coordinate is NaN; all comparisons are then false, and the result is 0.
+// x is NaN if the grid coordinate is NaN; all comparisons are then false, and the result is 0, or NaN with kZeros.
 template <typename Real>
 Real pad(Real x, int64_t size, int64_t padding, bool align_corners) {
   if (padding == kReflection) {

@@ -11,7 +11,7 @@ namespace {
 template <typename C>
 C power(C base, C exponent) {
   if constexpr (is_integer<C>) {
-    if (exponent < 0) {  // drops the fraction of the exponent
+    if (exponent < 0) {  // the power is truncated to an integer
       return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
     }
     C result = 1;

@@ -288,7 +288,7 @@ Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) 
   }                                                                                                             \
   Tensor& dims_kernel(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim, \
                       Tensor& out) {                                                                            \
-    /* an empty list, other than a missing one, means no dimension */                                           \
+    /* an empty list means no dimension; a missing one, all of them */                                          \
     return logic<is_any>(ctx, #name ".dims_out", in, dim, keepdim, out, dim.has_value() && dim->empty());       \
   }                                                                                                             \
   Tensor& all_kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                \

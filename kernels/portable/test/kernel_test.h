@@ -27,8 +27,8 @@ using executorch::runtime::testing::TensorFactory;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// A test of operators: `ctx` is the context to call kernels with, and must be without failure when the test ends
-/// unless expect_failure() was called.
+/// A test of operators: `ctx` is the context to call kernels with. It must have no failure when the test ends;
+/// expect_failure() clears an expected one.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override { executorch::runtime::runtime_init(); }

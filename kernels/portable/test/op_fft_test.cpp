@@ -14,7 +14,7 @@ using Numbers = std::vector<std::complex<float>>;
 
 class FftTest : public KernelTest {
  protected:
-  // A tensor over `data`, which both must outlive.
+  // A tensor of complex numbers, and the memory that it refers to.
   struct Complex {
     Complex(std::vector<int32_t> shape, Numbers values)
         : sizes(std::move(shape)), strides(sizes.size()), order(sizes.size()), data(std::move(values)) {

@@ -44,7 +44,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* clamp(const Call& call, double low, dou
   return x == call.operands[0] ? [call.graph identityWithTensor:x name:nil] : x;
 }
 
-/// x / 2 * (1 + erf(x / sqrt(2))), or with its approximation by tanh, sqrt(2 / pi) * (x + 0.044715 * x^3).
+/// x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) for erf.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* gelu(const Call& call) {
   MPSGraph* const graph = call.graph;
   MPSGraphTensor* const x = call.operands[0];

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostPadding = 1 << 15;
 
-/// The number of positions of a window along one dimension; below 1 if the window does not fit.
+/// The number of positions of a window along one dimension; 0 if the window does not fit.
 int64_t places(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t before, int64_t after,
                bool ceil) {
   const int64_t room = size + before + after - ((kernel - 1) * dilation + 1);

@@ -18,8 +18,8 @@ enum class Rounding : uint8_t {
   Natural = 2,
 };
 
-/// value * multiplier / 2^shift as an integer. `shift` is at most 63. Products of more than 78 bits with their sign,
-/// which only damaged commands have, are limited.
+/// value * multiplier / 2^shift as an integer. `shift` is at most 63. Products of more than 78 bits with their sign
+/// (63 if `shift` is at most 16), which only damaged commands have, are limited.
 inline int64_t scaled(int64_t value, uint32_t multiplier, int shift, Rounding rounding) {
   const bool is_negative = value < 0;
   if (shift > 0 && rounding == Rounding::Truncate && is_negative) {

@@ -60,7 +60,7 @@ int64_t leading_zeros(int64_t value) {
   return count;
 }
 
-/// To the nearest, halves upwards, or downwards in all other modes.
+/// value / 2^shift: rounded to the nearest, halves upwards, in the mode Natural, and down in the other modes.
 int64_t shifted_right(int64_t value, int64_t shift, Rounding rounding) {
   const auto bits = static_cast<int>(std::clamp<int64_t>(shift, 0, 63));
   return rounding == Rounding::Natural ? scaled(value, 1, bits, rounding) : value >> bits;

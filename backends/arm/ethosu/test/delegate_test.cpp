@@ -48,7 +48,7 @@ void ethosu_release_driver(ethosu_driver* given) {
   ++recorded.released;
 }
 
-/// Its output is the input's negative.
+/// The driver's output is the negative of its input.
 int ethosu_invoke_v3(ethosu_driver*, const void* commands, int size, uint64_t* const bases, const size_t* sizes,
                      int count, void* user_arg) {
   ++recorded.invoked;

@@ -79,7 +79,7 @@ class Device final {
     return Owned<Handle>(device_, destroy, handle);
   }
 
-  /// Memory of the device, which must outlive it.
+  /// Memory of the device. The device must outlive it.
   class Memory final {
    public:
     explicit Memory(Device& device) : device_(device) {}

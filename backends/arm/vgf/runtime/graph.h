@@ -29,8 +29,8 @@ class Graph final {
    * Checks a VGF file, moves its constants to the device, compiles its segments and records their commands.
    *
    * @param payload Not used after the call.
-   * @returns The errors of read_vgf() and check_module(); NotSupported (logged) for tensors above the device's limits;
-   *     MemoryAllocationFailed (logged).
+   * @returns The errors of read_vgf() and check_module(); InvalidProgram if a resource is two inputs; NotSupported for
+   *     tensors above the device's limits; MemoryAllocationFailed; Internal for other failures of the driver (logged).
    */
   runtime::Error load(const void* payload, size_t size);
 
@@ -38,7 +38,7 @@ class Graph final {
    * Runs the segments. Allocates nothing. Thread-safe: calls run one after another.
    *
    * @param args The inputs, then the outputs, in the order of the file.
-   * @returns The errors of extension/delegate/arguments.h.
+   * @returns The errors of extension/delegate/arguments.h, and those of Device::run().
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args);
 

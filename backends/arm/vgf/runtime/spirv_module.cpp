@@ -120,7 +120,7 @@ class ModuleReader final {
            std::memcmp(instruction.operands + 1, module_.entry_point.c_str(), bytes) == 0;
   }
 
-  /// The instruction that defines an id; an instruction with the opcode 0 if the id is not defined.
+  /// The instruction that defines an id; one with the opcode 0 if no instruction with this opcode defines it.
   Instruction find(uint32_t id, uint32_t opcode) const {
     const auto found = defined_.find(id);
     return found != defined_.end() && found->second.opcode == opcode ? found->second : Instruction();
@@ -136,7 +136,7 @@ class ModuleReader final {
     return is_number ? found->second[1] / 8 : found->second.opcode == kTypeBool ? 1 : 0;
   }
 
-  /// Whether a type is that of a tensor with the shape and the width of a resource.
+  /// InvalidProgram (logged) unless a type is that of a tensor with the shape and the size of a resource.
   Error check_tensor(uint32_t type, uint32_t resource, const char* what, uint32_t number) const {
     const Resource& expected = file_.resources[resource];
     const Instruction tensor = find(type, kTypeTensor);

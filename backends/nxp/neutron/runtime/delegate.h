@@ -35,7 +35,7 @@ class Delegate final {
   Payload payload_;
   NeutronModelHandle handle_ = nullptr;
   const void** inputs_ = nullptr;
-  void** outputs_ = nullptr;  ///< and three more
+  void** outputs_ = nullptr;  ///< then for intermediate results, profile, debugging
   void* weights_scratch_ = nullptr;
 };
 

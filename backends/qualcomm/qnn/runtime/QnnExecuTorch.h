@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /// Allocates memory from the device's libcdsprpc.so. Null (logged) if there is no such library, if the memory is
-/// exhausted, or if `alignment` is neither 0 nor a power of two up to 4096.
+/// exhausted, if `bytes` is 0 or above INT_MAX, or if `alignment` is neither 0 nor a power of two up to 4096.
 void* QnnExecuTorchAllocCustomMem(size_t bytes, size_t alignment);
 
 /// Frees what QnnExecuTorchAllocCustomMem() returned; null is ignored. Destroy the programs that used it first.

@@ -53,7 +53,7 @@ class Context final {
 
   const Interface& functions() const { return api_.functions; }
   Qnn_ContextHandle_t handle() const { return context_; }
-  /// The graph with a name, which may be null, or the only one. InvalidProgram (logged) if there are others.
+  /// The graph called `name` (may be null), else the only graph. InvalidProgram (logged) if there are several.
   runtime::Result<const GraphInfo*> graph(const char* name) const;
 
  private:

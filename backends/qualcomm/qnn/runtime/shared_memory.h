@@ -23,7 +23,7 @@ class SharedMemory final {
   /// That of the process.
   static SharedMemory& get();
 
-  /// Null (logged) without memory.
+  /// As QnnExecuTorchAllocCustomMem().
   void* allocate(size_t bytes, size_t alignment);
   void free(void* start);
   /// The allocation that begins at an address; one with the id 0 if none does.

@@ -31,7 +31,7 @@ struct Problem {
 
 /// The properties by which kernels are chosen.
 struct Features {
-  std::string name;               ///< the device and its driver, for messages
+  std::string name;               ///< the device, for messages
   uint64_t max_buffer_bytes = 0;  ///< the limit of one binding
   uint32_t max_threads = 0;       ///< of a workgroup
   uint32_t shared_bytes = 0;      ///< of a workgroup
@@ -114,7 +114,7 @@ class Device {
     Gpu,      ///< preferably fast for the GPU; mapped if that costs nothing
     Staging,  ///< mapped
   };
-  /// Zeros. Error::MemoryAllocationFailed (logged) if there is not enough.
+  /// A buffer of zeros. Error::MemoryAllocationFailed (logged) if there is not enough.
   virtual runtime::Result<std::unique_ptr<Buffer>> buffer(uint64_t bytes, Use use) = 0;
   /// Copies bytes into a buffer that no submission uses.
   virtual runtime::Error upload(Buffer& to, const void* from, uint64_t bytes) = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Runs the graph of a payload. The operators run on the processor once for each shape: they check their arguments,
- * compute the shapes of their results and record dispatches. Later executions submit the recorded dispatches.
+ * Runs the graph of a payload. When shapes change, the operators run on the processor: they check their arguments,
+ * compute the shapes of their results and record dispatches. Other executions submit the recorded dispatches.
  */
 #pragma once
 

@@ -23,7 +23,7 @@ runtime::Error copy_in(const aten::Tensor& from, Kind kind, void* to);
 /// Copies to an argument.
 runtime::Error copy_out(const void* from, Kind kind, aten::Tensor& to);
 
-/// Reads element `index` of an integer tensor; false if it does not exist.
+/// Reads element `index` of a contiguous integer tensor; false for other tensors, or if there is no such element.
 bool integer_at(const aten::Tensor& tensor, int64_t index, int64_t* number);
 
 }  // namespace vulkan

@@ -69,7 +69,7 @@ class OpContext final {
   Tensor& result() { return tensor(num_args() - 1); }
   /// Null if the argument is Null.
   Tensor* optional_tensor(int arg) { return is_null(arg) ? nullptr : &tensor(arg); }
-  /// An Int, Bool or SymInt of at most 32 bits, so that products with sizes fit 64.
+  /// An Int, Bool, SymInt or whole Double of at most 32 bits, so that products with sizes fit 64.
   int64_t integer(int arg);
   /// Like integer(), for any size.
   int64_t long_integer(int arg);
@@ -79,7 +79,7 @@ class OpContext final {
   double real(int arg, double if_null) { return is_null(arg) ? if_null : real(arg); }
   bool boolean(int arg) { return integer(arg) != 0; }
   std::string_view text(int arg);
-  /// Integers of at most 32 bits, symbolic ones too. Null becomes an empty list, one number a list of one.
+  /// At most 64 integers of at most 32 bits, symbolic ones too. Null becomes an empty list, an integer a list of one.
   std::vector<int64_t> integers(int arg);
   std::vector<double> reals(int arg);
   /// The tensors of a list of values; null ones are null pointers.
@@ -93,10 +93,10 @@ class OpContext final {
   int64_t host_element(int arg, int64_t index);
 
   /// The sizes of `result` that the list `arg` has. While the program is loaded for the largest shapes, symbolic inputs
-  /// may be unknown (0, as the original writes them). Its largest sizes are used instead.
+  /// may be unknown (0, as the original writes them). If one is, these are the result's largest sizes.
   Sizes sizes_of(const Tensor& result, int arg);
 
-  /// Sets the sizes of a result; fails if they are larger than planned.
+  /// Sets the sizes of a result; fails if they are larger than planned, or if they change and it is an argument, too.
   void resize(Tensor& tensor, const Sizes& sizes);
 
   /// Memory until the operator's last dispatch. `number` distinguishes several of an operator; `capacity` is the number
@@ -142,7 +142,7 @@ class OpContext final {
    */
   void run(const std::string& shader, std::initializer_list<gpu::Buffer*> buffers, const Parameters& parameters,
            Threads threads, const std::vector<int32_t>& constants = {}, std::array<uint32_t, 3> local = {64, 1, 1});
-  /// Like run() above, for a number of threads without a shape: workgroups beyond the limit of x go to y.
+  /// Like run() above, for a number of threads without a shape: workgroups beyond 32768 in x go to y.
   void run(const std::string& shader, std::initializer_list<gpu::Buffer*> buffers, const Parameters& parameters,
            int64_t threads, const std::vector<int32_t>& constants = {}, std::array<uint32_t, 3> local = {64, 1, 1}) {
     linear_ = true;
@@ -153,8 +153,8 @@ class OpContext final {
  private:
   Value& value(int arg);
   int64_t in_32_bits(int64_t number);
-  /// How often a tensor is among the arguments and their items, the result included.
   bool is_loading() const;
+  /// How often a tensor is among the arguments and their items, the result included.
   int num_uses(const Tensor& tensor) const;
 
   Graph& graph_;

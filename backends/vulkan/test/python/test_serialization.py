@@ -99,7 +99,7 @@ def test_overlapping_parts(header: tuple[int, int, int, int]) -> None:
 
 
 def test_damaged_payloads_are_errors() -> None:
-    """Reading a payload with a damaged or missing byte ends with a graph or an error."""
+    """Reading a truncated payload is an error; reading one with a changed byte gives a graph or an error."""
     payload = serialize_vulkan_graph(every_value())
     for end in range(len(payload)):
         with pytest.raises(ValueError, match=r"."):

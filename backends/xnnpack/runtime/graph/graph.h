@@ -146,7 +146,7 @@ class GraphBuilder final {
   runtime::Result<runtime::Span<const uint8_t>> scales(const Quant& quant, size_t count, size_t element_size);
 
   Payload& payload_;
-  /// What is left of the constructor's.
+  /// What is left of the constructor's `filter_bytes`.
   size_t filter_bytes_;
   std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph_;
   /// By id in the payload.

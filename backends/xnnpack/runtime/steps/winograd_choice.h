@@ -23,7 +23,7 @@ struct WinogradCosts {
   /// Whether forms with stride 2 and with tiles that are not square are considered.
   bool has_all_forms;
   /// The multiplications in the time of loading a float from memory. 0: filters are kept transformed only if they have
-  /// fewer additional numbers than the image and the output.
+  /// at most as many additional numbers as the image and the output.
   double load_work;
 };
 

@@ -21,7 +21,7 @@ class WinogradStep final : public Step {
   /// Null if direct convolution is expected to be as fast for images of this shape (NHWC), or the algorithm does not
   /// apply.
   /// @param most_added_bytes How much larger than the filters the transformed filters that it keeps may be, unless the
-  ///   image and the output have more numbers than are added.
+  ///   image and the output have at least as many numbers as are added.
   static std::unique_ptr<WinogradStep> make(const Convolution& convolution, const Shape& image,
                                             size_t most_added_bytes = SIZE_MAX);
   /// The step for a choice that was made already; null if XNNPACK's GEMM does not suit.

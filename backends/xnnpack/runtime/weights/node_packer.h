@@ -50,7 +50,7 @@ class NodePacker final : public DelegateWeights {
   void begin_runtime(Payload& payload, xnn_subgraph_t subgraph, std::vector<PackedNode> nodes);
 
   /// Call it after the runtime was created, or its creation failed.
-  /// @returns The error (logged) if weights could not be read, else Error::Ok.
+  /// @returns The error (logged) if weights could not be read, or MemoryAllocationFailed if memory ran out, or Ok.
   runtime::Error finish();
 
  private:

@@ -72,7 +72,7 @@ class WeightsStore final {
   std::shared_ptr<PackedWeights> find(const Key& key);
 
   /// Adds `weights`, also to the file if it is writable.
-  /// @returns The packed weights that all delegates use for the key: those of an earlier call if there are any.
+  /// @returns The packed weights that all delegates use for the key: those of an earlier call if still in use.
   std::shared_ptr<PackedWeights> add(const Key& key, std::shared_ptr<PackedWeights> weights);
 
   /// Marks the file as complete, so that the next process need not verify the hash of each record.

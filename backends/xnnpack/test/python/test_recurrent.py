@@ -337,7 +337,7 @@ def test_what_is_no_gru_stays_as_it_is(kind: str) -> None:
 
 
 class LinearRows(nn.Module):
-    """The matrix multiplications to which the exporter decomposes a layer, some of which have other rows."""
+    """Matrix multiplications to which the exporter decomposes layers. The results of two have other rows than x."""
 
     def __init__(self) -> None:
         super().__init__()

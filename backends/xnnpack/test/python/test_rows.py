@@ -58,7 +58,7 @@ SCHEMES = {
     "8da4w-channels": (dynamic(torch.int4, PerAxis(0)), 0.01),
     "int8": (static, 0.02),
 }
-ODD = [name for name in SCHEMES if name != "8da4w"]  # groups of 32 divide the inputs
+ODD = [name for name in SCHEMES if name != "8da4w"]  # its groups of 32 must divide the number of inputs
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def split_heads(x: torch.Tensor) -> torch.Tensor:
 
 INDICES = torch.tensor([[3, 0, 2], [1, 1, 4]])
 TABLE = torch.linspace(-1, 1, 5 * 4).reshape(5, 4)
-# The second type's result for a sentence is too large to be computed when the model is lowered.
+# The type embeddings of all 64 tokens are too large to be computed when the model is lowered.
 TYPES = torch.ones(1, 64, dtype=torch.long)
 WIDE = torch.linspace(-1, 1, 2 * 384).reshape(2, 384)
 

@@ -105,7 +105,7 @@ def test_what_is_not_taken_stays_right(layer: nn.Module) -> None:
 
 
 def test_compatible_programs_have_none() -> None:
-    """The original has no such node, so compatible programs do not contain it."""
+    """The original has no convolution of volumes, so with `compat` it stays outside."""
     inputs = (torch.randn(1, 6, 4, 6, 7),)
     model = nn.Sequential(nn.Conv3d(6, 4, 3), nn.BatchNorm3d(4), nn.ReLU()).eval()
     lowered = lower(model, inputs, XnnpackPartitioner(compat="1.4"))

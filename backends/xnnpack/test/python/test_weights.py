@@ -203,7 +203,7 @@ def test_the_same_integers_that_meet_others_are_other_weights() -> None:
 
 
 def test_the_same_integers_that_meet_other_zero_points_are_other_weights() -> None:
-    """Inputs and their negatives have the same scale, because scales are rounded up."""
+    """Inputs and their negatives have the same scale, because the test rounds scales up."""
     torch.manual_seed(0)
     methods = []
     for layer in (nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.Linear(8, 8, bias=False)):

@@ -23,7 +23,7 @@
 //   the weights, in units of unit_of(bits) columns. A unit has planes of 4 bits, 2 bits and 1 bit, those whose sum is
 //   the number of bits. Weights of 8 bits are whole bytes: u, or u - 128 with kSignedBytes. Weight [row r, column 4 j
 //   + i] belongs to byte 4 r + i: of 64-byte block j for whole bytes; else in a plane of b bits, of block j / (8 / b),
-//   from bit (j % (8 / b)) * b on. Low planes hold the high bits: 6 = 4 + 2 is (low 4 bits) | (2 bits) << 4.
+//   from bit (j % (8 / b)) * b on. The first plane has the lowest bits: 6 = 4 + 2 is (4 bits) | (2 bits) << 4.
 //
 // With kBlockFactors, as in ggml's Q4_K, Q5_K and Q6_K, a block of groups begins with
 //   float16[16]       the factor of its scales

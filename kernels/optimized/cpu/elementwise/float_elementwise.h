@@ -14,7 +14,7 @@ struct FloatOp {
   float p[2] = {};
 };
 
-/// Whether all tensors among the operands, at least one, and `out` hold floats.
+/// Whether the operands include a tensor, and all tensors among them and `out` hold floats.
 bool are_floats(std::initializer_list<Operand> operands, const Tensor& out);
 
 /// out = op(operands), broadcast; `out` is resized. Fails with InvalidArgument for shapes that do not fit. Returns

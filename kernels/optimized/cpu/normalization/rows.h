@@ -6,7 +6,7 @@
 
 namespace torch::executor::native {
 
-/// Softmax, or its logarithm if `log`, of each of `rows` rows with width > 0. Exponentials below 2e-38 are 0.
+/// Softmax, or its logarithm if `log`, of each of `rows` rows with width > 0. Exponentials below 1.7e-38 are 0.
 void softmax_rows(const float* in, float* out, int64_t rows, int64_t width, bool log);
 
 /// Mean and 1 / sqrt(biased variance + eps) of `width` values; two passes.

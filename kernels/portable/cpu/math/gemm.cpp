@@ -204,7 +204,7 @@ int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// Writes the initial values of C for k = 0, when there is nothing to add.
+// Writes the initial values of C, to which callers add the products; if k = 0 there are none.
 void start_only(const GemmProblem& problem) {
   if (problem.accumulate) {
     return;

@@ -19,7 +19,7 @@ constexpr int64_t kGemmPanelFloats = 512;
 using GemmPackFunction = void (*)(const void* state, int64_t k, int64_t k_count, int64_t n, int64_t n_count,
                                   int64_t width, float* panel);
 
-/// C (m x n) = A (m x k) B (k x n), plus the initial values of C. Strides are in elements; no two arguments overlap.
+/// C (m x n) = A (m x k) B (k x n) plus what `accumulate` selects. Strides are in elements; no two arguments overlap.
 struct GemmProblem {
   int64_t m = 0;
   int64_t n = 0;
@@ -39,7 +39,7 @@ struct GemmProblem {
   int64_t c_row_stride = 0;
   int64_t c_col_stride = 1;
 
-  /// True: add to what C holds. False: start from row_start[row], or from 0 when it is nullptr.
+  /// True: adds what C holds. False: adds row_start[row], or nothing if row_start is nullptr.
   bool accumulate = false;
   const float* row_start = nullptr;
 };

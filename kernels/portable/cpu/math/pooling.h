@@ -14,7 +14,7 @@ struct PoolAxis {
 
   /// First position of window `o`, which may lie in the padding.
   int64_t start(int64_t o) const { return o * stride - padding; }
-  /// One past the last position of window `o` within the padding.
+  /// One past the last position of window `o` of an axis without dilation, at most the end of the padding.
   int64_t padded_end(int64_t o) const {
     const int64_t end = start(o) + kernel;
     return end < in + padding ? end : in + padding;
@@ -33,7 +33,7 @@ bool read_pool_value(KernelRuntimeContext& ctx, const char* op, const char* name
                      size_t i, int64_t least, int64_t* value);
 
 /// Reads axis `i` of the last `spatial` dimensions of `in`. With ceil_mode, a last window may end after the input and
-/// its padding, but must start inside.
+/// its padding, but must start in the input or in the padding before it.
 bool read_pool_axis(KernelRuntimeContext& ctx, const char* op, const Tensor& in, size_t spatial, size_t i,
                     const PoolParameters& parameters, PoolAxis* axis);
 

@@ -18,7 +18,7 @@ double hurwitz_zeta(double x, double q);
 /// The derivative of order n of digamma, n > 0.
 double polygamma(int64_t n, double x);
 
-/// The regularized incomplete gamma functions P(a, x) and Q(a, x) = 1 - P (8.2); NaN for negative arguments.
+/// The regularized incomplete gamma functions P(a, x) and Q(a, x) = 1 - P (8.2); NaN below 0 and at (0, 0).
 double gamma_p(double a, double x);
 double gamma_q(double a, double x);
 

@@ -14,7 +14,7 @@ namespace torch::executor::native {
 /// e^x without branches. The error is at most 2 units in the last place. The result is 0 below -104, infinity
 /// above 88.8 and NaN for NaN; denormal results are rounded twice.
 ///
-/// e^x = 2^n e^r with n the integer nearest to x / ln 2 and |r| <= ln 2 / 2, where seven terms of the Taylor series of
+/// e^x = 2^n e^r with n the integer nearest to x / ln 2 and |r| <= ln 2 / 2, where eight terms of the Taylor series of
 /// e^r leave a relative error of 1e-8.
 ET_ALWAYS_INLINE float vector_exp(float x) {
   constexpr float kLog2E = 1.44269504088896341f;

@@ -43,7 +43,7 @@ static void visit_floating(KernelRuntimeContext& ctx, const char* op, ScalarType
   }
 }
 
-/// Like the function above, but also for integers except bool.
+/// Like the function above, but also for uint8 and the signed integers.
 template <typename Visitor>
 static void visit_real(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
   switch (dtype) {

@@ -26,8 +26,8 @@ bool check_resize(KernelRuntimeContext& ctx, const char* op, Tensor& out, const 
 /// Resizes `out` to the sizes of `in`.
 bool check_resize_like(KernelRuntimeContext& ctx, const char* op, Tensor& out, const Tensor& in);
 
-/// Checks that the two tensors share no byte. `read` is read again after it was checked, and a memory plan may overlap
-/// both.
+/// Checks that the two tensors share no byte, which a memory plan does not guarantee: operators read `read` again after
+/// they have checked its values.
 bool check_no_overlap(KernelRuntimeContext& ctx, const char* op, const Tensor& read, const Tensor& written);
 
 /// Element `i`, in memory order, of a tensor of int64 or int32 indices.

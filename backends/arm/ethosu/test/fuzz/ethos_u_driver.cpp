@@ -35,7 +35,7 @@ namespace {
 
 constexpr size_t kMostScratch = 1 << 20;
 constexpr size_t kMostEdges = 64;
-constexpr char kMostSteps[] = "262144";  // milliseconds
+constexpr char kMostSteps[] = "262144";  // which take milliseconds
 
 /// Returns memory that ends where its allocation ends.
 class ExactAllocator final : public MemoryAllocator {

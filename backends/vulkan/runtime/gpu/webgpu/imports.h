@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The calls of WebGPU, which web/webgpu.ts implements. Objects are numbers above 0. Functions that are said to wait
+ * The calls of WebGPU, which web/index.ts implements. Objects are numbers above 0. Functions that are said to wait
  * suspend the module's stack until JavaScript has the result; call them only if webgpu_can_wait() returns true.
  */
 #pragma once

@@ -128,7 +128,7 @@ import json, torch, {package}.backends.vulkan.custom_ops_lib
 print(json.dumps(sorted(str(s) for s in torch._C._jit_get_all_schemas() if s.name.startswith("et_vk::"))))
 """
 TRAINING = {"adamw_step", "fused_ce", "linear_dW", "linear_q4gsw_backward", "q4gsw_requant"}
-"""The operators that train on a GPU. The runtime here does not train."""
+"""The original's operators that train on a GPU, which are not registered here. The runtime has only `linear_dW`."""
 
 
 def test_custom_operators_have_the_original_s_schemas(in_original: InOriginal) -> None:

@@ -27,7 +27,7 @@ INPUTS = (torch.linspace(-3, 3, 4 * 8 * 8).mul(7).sin().reshape(1, 4, 8, 8),)
 
 
 class Network(nn.Module):
-    """A residual over three kinds of convolution, pools, and a head of two layers."""
+    """A convolution, a depthwise one with a residual connection, a transposed one, pools, and two linear layers."""
 
     def __init__(self) -> None:
         super().__init__()
