@@ -56,8 +56,8 @@ To convert_element(From value) {
   }
 }
 
-/// Whether a number is in the range of the integer type T, as PyTorch requires it; its fraction is dropped later. Beyond
-/// the range, a conversion is undefined. The unsigned types of interchange saturate instead.
+/// Whether a number is in the range of the integer type T, as PyTorch requires it; its fraction is dropped later.
+/// Beyond the range, a conversion is undefined. The unsigned types of interchange saturate instead.
 template <typename T>
 bool holds(double value) {
   constexpr auto kMost = std::numeric_limits<T>::max();
