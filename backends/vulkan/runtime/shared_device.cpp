@@ -58,8 +58,12 @@ Error SharedDevice::set(Span<const BackendOption> options) {
   const std::lock_guard<std::mutex> lock(mutex_);
   DeviceChoice changed = choice_;
   ET_CHECK_OK_OR_RETURN_ERROR(kTable.set(options, changed));
-  ET_CHECK_OR_RETURN_ERROR(opened_ == nullptr || changed == choice_, InvalidState,
+  const bool is_same = changed == choice_;
+  ET_CHECK_OR_RETURN_ERROR(is_same || opened_ == nullptr || opened_->device == nullptr, InvalidState,
                            "Vulkan: the device is open; set its options before the first program is loaded");
+  if (!is_same) {
+    opened_.reset();  // the failure to open another device
+  }
   choice_ = std::move(changed);
   return Error::Ok;
 }

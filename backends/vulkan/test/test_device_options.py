@@ -140,6 +140,19 @@ def test_a_device_that_there_is_not(folder: Path) -> None:
     assert done.returncode != 0 and "the option device is 77" in done.stderr + done.stdout
 
 
+def test_another_device_may_be_chosen_after_a_failure(folder: Path) -> None:
+    text = """
+set_option("device", 77)
+try:
+    error()
+except Exception:
+    print("no device 77")
+set_option("device", 0)
+print(error() < 1e-6)
+"""
+    assert good(folder, text).split("\n")[-2:] == ["no device 77", "True"]
+
+
 def test_kernels_in_a_file(folder: Path, tmp_path: Path) -> None:
     """The second start reads the kernels that the first compiled; a damaged or foreign file is replaced."""
     text = f'set_option("cache_folder", {str(tmp_path)!r})\nassert error() < 1e-6'

@@ -157,10 +157,15 @@ Result<Span<const uint8_t>> Payload::find_constant(uint32_t index, Entry& found)
   Result<FreeableBuffer> data = named_data_->get_data(std::string_view(name->c_str(), name->size()));
   ET_CHECK_OR_RETURN_ERROR(data.error() != Error::MemoryAllocationFailed, MemoryAllocationFailed,
                            "XNNPACK: there is no memory for the weights '%s'", name->c_str());
+  if (!data.ok() && data.error() != Error::NotFound) {
+    ET_LOG(Error, "XNNPACK: the weights '%s' cannot be read (error 0x%x)", name->c_str(),
+           static_cast<unsigned>(data.error()));
+    return data.error();
+  }
   ET_CHECK_OR_RETURN_ERROR(data.ok(), NotFound,
                            "XNNPACK: the weights '%s' are neither in the program nor in the external data that was "
-                           "given (error 0x%x): load the program together with its .ptd",
-                           name->c_str(), static_cast<unsigned>(data.error()));
+                           "given: load the program together with its .ptd",
+                           name->c_str());
   found.buffer = std::make_unique<FreeableBuffer>(std::move(data.get()));
   const FreeableBuffer& buffer = *found.buffer;
   ET_CHECK_OR_RETURN_ERROR(buffer.data() != nullptr || buffer.size() == 0, InvalidExternalData,

@@ -43,7 +43,7 @@ class Payload final {
    * @param least The least number of bytes that the entry must have.
    * @param by_kernels Whether XNNPACK's kernels read the bytes and need padding after them: see page_ends.h.
    * @retval Error::InvalidProgram there is no such entry, it lies outside of the payload, or has too few bytes.
-   * @retval Error::NotFound (logged) there is no named data with the entry's name, or it cannot be read.
+   * @retval Error::NotFound (logged) no named data has the entry's name; other errors: those of the data map.
    */
   runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index, uint64_t least, bool by_kernels = false);
 

@@ -36,6 +36,9 @@ class Data final : public runtime::NamedDataMap {
 
   Result<FreeableBuffer> get_data(std::string_view key) const override {
     ++loads;
+    if (fails_with != Error::Ok) {
+      return fails_with;
+    }
     const auto found = bytes_.find(std::string(key));
     if (found == bytes_.end()) {
       return Error::NotFound;
@@ -60,6 +63,7 @@ class Data final : public runtime::NamedDataMap {
   Result<const char*> get_key(uint32_t) const override { return Error::NotFound; }
 
   mutable int loads = 0;
+  Error fails_with = Error::Ok;
 
  private:
   const bool reads_parts_;
@@ -114,6 +118,11 @@ TEST_P(XnnpackPayload, MakesNoRoomForBytesThatAreNotThere) {
   EXPECT_EQ(payload_.copy(kSmall, 0).error(), Error::InvalidProgram);
   EXPECT_EQ(payload_.copy(kNone, 4).error(), Error::InvalidProgram);
   EXPECT_EQ(payload_.copy(kAbsent, 4).error(), Error::NotFound);
+}
+
+TEST_P(XnnpackPayload, ErrorsOfTheDataMapAreKept) {
+  data_.fails_with = Error::AccessFailed;
+  EXPECT_EQ(payload_.copy(kLarge, size_t{1} << 20).error(), Error::AccessFailed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Maps, XnnpackPayload, ::testing::Bool(),
