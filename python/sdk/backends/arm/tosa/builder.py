@@ -25,6 +25,7 @@ Operand = Value | float | int | bool
 _NAN = {"nan_mode": NanMode.PROPAGATE}
 MOST_OPERANDS = 64
 """The most operands of a CONCAT: MAX_TENSOR_LIST_SIZE of TOSA's level 8K."""
+_MOST_DIMENSIONS = 4  # of an operator of an Ethos-U55 whose first operand is one element
 _EXTREMES = {"REDUCE_MAX": "MAXIMUM", "REDUCE_MIN": "MINIMUM"}
 _ATTRIBUTES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "REDUCE_MAX", "REDUCE_MIN"), _NAN),
@@ -58,8 +59,7 @@ class Builder(Graph):
     def binary(self, name: str, first: Operand, second: Operand, result: DType | None = None) -> Value:
         """Adds an operator with two operands of one type, at least one of which is a tensor."""
         a, b = self._alike(first, second)
-        shape = broadcast(a.shape, b.shape)
-        return self.emit(Op[name], [a, b], shape, result or a.dtype, **_ATTRIBUTES.get(name, {}))
+        return self._broadcast(name, [a, b], result or a.dtype)
 
     def add(self, first: Operand, second: Operand) -> Value:
         return self.binary("ADD", first, second)
@@ -72,8 +72,7 @@ class Builder(Graph):
         rounded."""
         a, b = self._alike(first, second)
         result = a.dtype if a.dtype in FLOATS else DType.INT32
-        operands = [a, b, self.number(shift, DType.INT8, 1)]
-        return self.emit(Op["MUL"], operands, broadcast(a.shape, b.shape), result)
+        return self._broadcast("MUL", [a, b, self.number(shift, DType.INT8, 1)], result)
 
     def shift_left(self, value: Operand, bits: Operand) -> Value:
         """int32 times 2^bits, modulo 2^32."""
@@ -332,6 +331,19 @@ class Builder(Graph):
             operands = [values, self.cut(indices, 1, *part), self.cut(rows, 1, *part)]
             values = self.emit(Op["SCATTER"], operands, values.shape, values.dtype)
         return values
+
+    def _broadcast(self, name: str, operands: Sequence[Value], result: DType) -> Value:
+        """An operator that broadcasts its first two operands, which have one rank. If that is more than four, and the
+        first operand is one element, Vela's commands for an Ethos-U55 or U65 read beyond it as if it were a whole
+        tensor; these NPUs get the operator in four dimensions."""
+        a, b, *others = operands
+        shape = broadcast(a.shape, b.shape)
+        if not (self.specification.is_U55_subset and a.size == 1 and len(shape) > _MOST_DIMENSIONS):
+            return self.emit(Op[name], operands, shape, result, **_ATTRIBUTES.get(name, {}))
+        joined = (math.prod(shape[: 1 - _MOST_DIMENSIONS]), *shape[1 - _MOST_DIMENSIONS :])
+        parts = [self.reshape(a, (1,) * _MOST_DIMENSIONS), self.reshape(b, joined), *others]
+        found = self.emit(Op[name], parts, joined, result, **_ATTRIBUTES.get(name, {}))
+        return self.reshape(found, shape)
 
     def _alike(self, first: Operand, second: Operand) -> tuple[Value, Value]:
         dtype = first.dtype if isinstance(first, Value) else second.dtype  # type: ignore[union-attr]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
-_MOST_DIMENSIONS = 4  # of a softmax of int16 on an Ethos-U55
 _MOST_BITS = 11
 _MOST_ADDED = 1 << _MOST_BITS  # int8 exponentials, which are then rounded to a multiple of 2^-19
 _WIDEST = 22  # bits of an exponential for int8
@@ -81,23 +80,6 @@ def _exponentials(call: IntegerCall, scores: Counted) -> _Exponentials:
     return _Exponentials(differences, values, total(b, values, axis, scores.empty), bits, largest.shape)
 
 
-def _scores(call: IntegerCall) -> tuple[Counted, tuple[int, ...]]:
-    """The scores, and the shape of the result. int16 scores of more than four dimensions lose those of size 1 for an
-    Ethos-U55: Vela makes commands for five dimensions that compute something else."""
-    scores = counted(call)
-    shape, axis = scores.value.shape, scores.axis
-    is_int16_on_u55 = call.b.specification.is_U55_subset and scores.given.dtype == DType.INT16
-    if not is_int16_on_u55 or len(shape) <= _MOST_DIMENSIONS:
-        return scores, shape
-    before = [size for size in shape[:axis] if size != 1]
-    kept = (*before, shape[axis], *(size for size in shape[axis + 1 :] if size != 1))
-    if len(kept) > _MOST_DIMENSIONS:
-        raise UnsupportedError(
-            f"an Ethos-U55 has softmax of int16 in {_MOST_DIMENSIONS} dimensions, and it has {len(kept)}"
-        )
-    return replace(scores, value=call.b.reshape(scores.value, kept), axis=len(before)), shape
-
-
 def _bits(b: Builder, count: int, size: int) -> int:
     """The bits of `count` exponentials of int8 scores, which are added in rows of the given size. An Ethos-U55 takes
     longest for what is done to each of them, so it gets as few bits as are needed."""
@@ -112,7 +94,7 @@ def _bits(b: Builder, count: int, size: int) -> int:
 @lowers_integers("aten._softmax.default", "aten._safe_softmax.default")
 def softmax(call: IntegerCall) -> Placed:
     """The exponentials divided by their sum."""
-    (scores, shape), b = _scores(call), call.b
+    scores, b = counted(call), call.b
     found = _exponentials(call, scores)
     inverse = reciprocal(b, found.total.mantissa, 2 if scores.given.dtype == DType.INT16 else 1)
     room, spare = found.total.room, found.total.spare
@@ -126,13 +108,13 @@ def softmax(call: IntegerCall) -> Placed:
         shares = b.shift_right(b.mul(found.values, inverse, 30), b.sub(spare, room))
     else:
         shares = b.mul(b.shift_left(found.values, room), inverse, 30)
-    return Placed(b.reshape(call.rescaled(shares, 2.0**-30 / call.out.scale), shape), scores.order)
+    return Placed(call.rescaled(shares, 2.0**-30 / call.out.scale), scores.order)
 
 
 @lowers_integers("aten._log_softmax.default")
 def log_softmax(call: IntegerCall) -> Placed:
     """x - max - ln(sum), in units for which the result has at most 30 bits."""
-    (scores, shape), b = _scores(call), call.b
+    scores, b = counted(call), call.b
     found = _exponentials(call, scores)
     widest = scores.given.scale * (scores.given.high - scores.given.low) + math.log(_MOST_ADDED)
     unit = widest * 2.0**-29
@@ -143,4 +125,4 @@ def log_softmax(call: IntegerCall) -> Placed:
     )
     differences = rescale(b, found.differences, scores.given.scale / unit, 0, DType.INT32)
     wide = b.sub(differences, b.reshape(logarithms, found.rows))
-    return Placed(b.reshape(call.rescaled(wide, unit / call.out.scale), shape), scores.order)
+    return Placed(call.rescaled(wide, unit / call.out.scale), scores.order)
