@@ -118,13 +118,17 @@ test("an answer ends where its reader leaves it, stops it or aborts it", async (
   assert.equal(text, EAGER.slice(0, 3));
   assert.ok((await llm.position()) >= 16 + 3);
   for (const end of [() => llm.stop(), (abort) => abort.abort()]) {
-    await llm.reset();
-    const abort = new AbortController();
-    const answer = llm.generate(PROMPT, { ...long, signal: abort.signal });
-    const first = answer.next();
-    end(abort);
-    text = (await first).value;
-    for await (const piece of answer) text += piece;
+    // On a busy machine, the worker may have written the whole answer before it gets the message.
+    for (let attempt = 0; attempt < 50; attempt++) {
+      await llm.reset();
+      const abort = new AbortController();
+      const answer = llm.generate(PROMPT, { ...long, signal: abort.signal });
+      const first = answer.next();
+      end(abort);
+      text = (await first).value;
+      for await (const piece of answer) text += piece;
+      if (text.length < 48) break;
+    }
     assert.ok(text.length < 48 && EAGER.startsWith(text.slice(0, 20)), text);
     // The context has the tokens that were read.
     assert.equal(await llm.position(), 16 + text.length);
