@@ -9,6 +9,7 @@
 
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
+#include "kernels/llm/cpu/expert_choice.h"
 #include "kernels/llm/cpu/torchao_weights.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 
@@ -17,20 +18,11 @@ namespace torch::executor::native {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_PRODUCTS;
 using executorch::runtime::tensor_is_default_dim_order;
+using executorch::runtime::internal::CheckedSize;
 
 namespace {
 
 constexpr const char* kOp = "quantized_moe_ffn.out";
-
-// An expert that a token was given to.
-struct Choice {
-  int64_t expert;
-  float weight;
-};
-
-struct Sizes {
-  int64_t tokens, experts, chosen, hidden, dim;
-};
 
 bool check_floats(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int64_t rows, int64_t columns) {
   ET_KERNEL_CHECK_MSG(ctx, tensor.scalar_type() == ScalarType::Float && tensor_is_default_dim_order(tensor),
@@ -60,45 +52,11 @@ bool weights_of(KernelRuntimeContext& ctx, const char* name, const Tensor& packe
                               group, bits, weights);
 }
 
-// Chooses the experts of a token. `scores` has those of all experts, and is overwritten.
-void choose(const Sizes& sizes, const float* bias, bool is_sigmoid, float scale, float* scores, float* ranks,
-            Choice* choices) {
-  for (int64_t e = 0; e < sizes.experts; ++e) {
-    if (is_sigmoid) {
-      scores[e] = 1 / (1 + std::exp(-scores[e]));
-    }
-    ranks[e] = scores[e] + (bias == nullptr ? 0 : bias[e]);
-  }
-  for (int64_t i = 0; i < sizes.chosen; ++i) {
-    int64_t best = -1;
-    for (int64_t e = 0; e < sizes.experts; ++e) {
-      const bool taken = std::any_of(choices, choices + i, [&](const Choice& c) { return c.expert == e; });
-      if (!taken && (best < 0 || ranks[e] > ranks[best])) {
-        best = e;
-      }
-    }
-    choices[i] = {best, scores[best]};
-  }
-  float sum = 0;
-  const float largest = is_sigmoid ? 0 : choices[0].weight;
-  for (int64_t i = 0; i < sizes.chosen; ++i) {
-    choices[i].weight = is_sigmoid ? choices[i].weight : std::exp(choices[i].weight - largest);
-    sum += choices[i].weight;
-  }
-  for (int64_t i = 0; i < sizes.chosen; ++i) {
-    choices[i].weight *= is_sigmoid ? scale / (sum + 1e-20f) : 1 / sum;
-  }
-}
-
 // Adds the results of an expert to the tokens that chose it. `hidden` has two rows of hidden activations for each
 // token.
-void add_expert(const Sizes& sizes, int64_t expert, const TorchaoWeights& w13, const TorchaoWeights& w2,
-                const Choice* choices, const float* x, float* hidden, float* out) {
-  const auto choice_of = [&](int64_t token) -> const Choice* {
-    const Choice *begin = choices + token * sizes.chosen, *end = begin + sizes.chosen;
-    const Choice* found = std::find_if(begin, end, [&](const Choice& c) { return c.expert == expert; });
-    return found == end ? nullptr : found;
-  };
+void add_expert(const ExpertSizes& sizes, int64_t expert, const TorchaoWeights& w13, const TorchaoWeights& w2,
+                const ExpertChoice* choices, const float* x, float* hidden, float* out) {
+  const auto choice_of = [&](int64_t token) { return find_choice(sizes, choices + token * sizes.chosen, expert); };
   const auto tiles = [](int64_t rows) { return (rows + kTorchaoRows - 1) / kTorchaoRows; };
   const auto multiply = [&](const TorchaoWeights& weights, int64_t rows, const float* from, int64_t stride,
                             auto&& put) {
@@ -107,7 +65,7 @@ void add_expert(const Sizes& sizes, int64_t expert, const TorchaoWeights& w13, c
       for (int64_t tile = begin; tile < end; ++tile) {
         const int64_t first = tile * kTorchaoRows, count = std::min(kTorchaoRows, rows - first);
         for (int64_t token = 0; token < sizes.tokens; ++token) {
-          const Choice* choice = choice_of(token);
+          const ExpertChoice* choice = choice_of(token);
           if (choice != nullptr) {
             float products[kTorchaoRows];
             multiply_torchao_tile(weights, tile, from + token * stride, products);
@@ -122,8 +80,11 @@ void add_expert(const Sizes& sizes, int64_t expert, const TorchaoWeights& w13, c
   multiply(w13, 2 * sizes.hidden, x, sizes.dim,
            [&](int64_t token, int64_t row, float product, float) { hidden[token * 2 * sizes.hidden + row] = product; });
   for (int64_t token = 0; token < sizes.tokens; ++token) {
+    if (choice_of(token) == nullptr) {
+      continue;
+    }
     float* gate = hidden + token * 2 * sizes.hidden;
-    for (int64_t i = 0; i < sizes.hidden && choice_of(token) != nullptr; ++i) {
+    for (int64_t i = 0; i < sizes.hidden; ++i) {
       gate[i] = gate[i] / (1 + std::exp(-gate[i])) * gate[sizes.hidden + i];
     }
   }
@@ -161,8 +122,8 @@ Tensor& quantized_moe_ffn_out(KernelRuntimeContext& ctx, const Tensor& x, const 
   ET_KERNEL_CHECK_MSG(ctx, is_sigmoid || !has_bias, InvalidArgument, out,
                       "%s: expert_bias must be empty with score_func softmax; found %zd numbers", kOp,
                       static_cast<ssize_t>(expert_bias.numel()));
-  const Sizes sizes{x.dim() == 2 ? static_cast<int64_t>(x.size(0)) : 0, num_experts, num_activated_experts, hidden_dim,
-                    dim};
+  const ExpertSizes sizes{x.dim() == 2 ? static_cast<int64_t>(x.size(0)) : 0, num_experts, num_activated_experts,
+                          hidden_dim, dim};
   if (!check_floats(ctx, "x", x, sizes.tokens, dim) ||
       !check_floats(ctx, "gate_weight", gate_weight, num_experts, dim) ||
       !check_bytes(ctx, "packed_w13", packed_w13, num_experts) ||
@@ -173,30 +134,40 @@ Tensor& quantized_moe_ffn_out(KernelRuntimeContext& ctx, const Tensor& x, const 
                       out, "%s: out must be Float in the default dim order, found %s", kOp,
                       toString(out.scalar_type()));
   const int64_t result[] = {sizes.tokens, dim};
-  if (!check_resize(ctx, kOp, out, result, 2) || !check_no_overlap(ctx, kOp, x, out)) {
+  if (!check_resize(ctx, kOp, out, result, 2)) {
     return out;
   }
+  for (const Tensor* read : {&x, &gate_weight, &expert_bias, &packed_w13, &packed_w2}) {
+    if (!check_no_overlap(ctx, kOp, *read, out)) {
+      return out;
+    }
+  }
+  const auto read_expert = [&](int64_t expert, TorchaoWeights* w13, TorchaoWeights* w2) {
+    return weights_of(ctx, "packed_w13", packed_w13, expert, 2 * hidden_dim, dim, group_size, weight_nbit, w13) &&
+           weights_of(ctx, "packed_w2", packed_w2, expert, dim, hidden_dim, group_size, weight_nbit, w2);
+  };
   for (int64_t e = 0; e < num_experts; ++e) {
-    TorchaoWeights weights;
-    if (!weights_of(ctx, "packed_w13", packed_w13, e, 2 * hidden_dim, dim, group_size, weight_nbit, &weights) ||
-        !weights_of(ctx, "packed_w2", packed_w2, e, dim, hidden_dim, group_size, weight_nbit, &weights)) {
+    TorchaoWeights w13, w2;
+    if (!read_expert(e, &w13, &w2)) {
       return out;
     }
   }
   if (sizes.tokens == 0) {
     return out;
   }
-  // Choices, then the scores and ranks of a token, then hidden activations.
-  const size_t choice_bytes = static_cast<size_t>(sizes.tokens * sizes.chosen) * sizeof(Choice);
-  const size_t bytes =
-      choice_bytes + static_cast<size_t>(2 * num_experts + 2 * sizes.tokens * hidden_dim) * sizeof(float);
-  auto memory = ctx.allocate_temp(bytes, alignof(Choice));
+  const CheckedSize bytes = expert_memory(sizes);
+  ET_KERNEL_CHECK_MSG(ctx, bytes.good(), MemoryAllocationFailed, out,
+                      "%s: the activations of %" PRId64 " tokens, %" PRId64
+                      " for each, do not fit the memory of this processor",
+                      kOp, sizes.tokens, 2 * hidden_dim);
+  auto memory = ctx.allocate_temp(static_cast<size_t>(bytes.value()), alignof(ExpertChoice));
   ET_KERNEL_CHECK_MSG(ctx, memory.ok(), MemoryAllocationFailed, out,
-                      "%s: the activations of %" PRId64 " tokens need %zu bytes of temporary memory", kOp, sizes.tokens,
-                      bytes);
-  auto* choices = static_cast<Choice*>(memory.get());
-  auto* scores = reinterpret_cast<float*>(static_cast<uint8_t*>(memory.get()) + choice_bytes);
-  float *ranks = scores + num_experts, *hidden = ranks + num_experts;
+                      "%s: the activations of %" PRId64 " tokens need %" PRIu64 " bytes of temporary memory", kOp,
+                      sizes.tokens, bytes.value());
+  auto* choices = static_cast<ExpertChoice*>(memory.get());
+  ExpertChoice* ranked = choices + sizes.tokens * sizes.chosen;
+  auto* scores = reinterpret_cast<float*>(ranked + num_experts);
+  float* hidden = scores + num_experts;
 
   const float *rows = x.const_data_ptr<float>(), *gates = gate_weight.const_data_ptr<float>();
   for (int64_t token = 0; token < sizes.tokens; ++token) {
@@ -206,19 +177,28 @@ Tensor& quantized_moe_ffn_out(KernelRuntimeContext& ctx, const Tensor& x, const 
         scores[e] += gates[e * dim + i] * rows[token * dim + i];
       }
     }
-    choose(sizes, has_bias ? expert_bias.const_data_ptr<float>() : nullptr, is_sigmoid, static_cast<float>(route_scale),
-           scores, ranks, choices + token * sizes.chosen);
+    choose_experts(sizes, has_bias ? expert_bias.const_data_ptr<float>() : nullptr, is_sigmoid,
+                   static_cast<float>(route_scale), scores, ranked, choices + token * sizes.chosen);
   }
+  const auto is_chosen = [&](int64_t expert) {
+    for (int64_t token = 0; token < sizes.tokens; ++token) {
+      if (find_choice(sizes, choices + token * sizes.chosen, expert) != nullptr) {
+        return true;
+      }
+    }
+    return false;
+  };
   float* results = out.mutable_data_ptr<float>();
   std::fill_n(results, out.numel(), 0.0f);
   for (int64_t e = 0; e < num_experts; ++e) {
-    Choice* end = choices + sizes.tokens * sizes.chosen;
-    if (std::any_of(choices, end, [&](const Choice& c) { return c.expert == e; })) {
-      TorchaoWeights w13, w2;
-      weights_of(ctx, "packed_w13", packed_w13, e, 2 * hidden_dim, dim, group_size, weight_nbit, &w13);
-      weights_of(ctx, "packed_w2", packed_w2, e, dim, hidden_dim, group_size, weight_nbit, &w2);
-      add_expert(sizes, e, w13, w2, choices, rows, hidden, results);
+    TorchaoWeights w13, w2;
+    if (!is_chosen(e)) {
+      continue;
     }
+    if (!read_expert(e, &w13, &w2)) {
+      return out;
+    }
+    add_expert(sizes, e, w13, w2, choices, rows, hidden, results);
   }
   return out;
 }
