@@ -2,8 +2,8 @@
 #include <executorch/extension/asr/runner/alignment.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -26,6 +26,7 @@ using runtime::Result;
 namespace {
 
 constexpr int64_t kMedianFilterWidth = 7;
+constexpr size_t kWidestFilter = 4095;  // Whisper's encoder has 1500 positions
 
 /// A matrix with one row for each token.
 struct Matrix {
@@ -62,22 +63,21 @@ void standardise(Matrix& matrix) {
 void add_medians(Matrix& matrix, size_t width, Matrix& sums) {
   const auto half = static_cast<std::ptrdiff_t>(width / 2);
   const auto columns = static_cast<std::ptrdiff_t>(matrix.columns);
-  const bool is_filtered = columns > half;
+  if (columns <= half) {
+    std::transform(matrix.values.begin(), matrix.values.end(), sums.values.begin(), sums.values.begin(),
+                   std::plus<float>());
+    return;
+  }
   std::vector<float> window(width);
   for (size_t row = 0; row < matrix.rows; row++) {
     for (std::ptrdiff_t column = 0; column < columns; column++) {
-      const auto at = static_cast<size_t>(column);
-      if (!is_filtered) {
-        sums.at(row, at) += matrix.at(row, at);
-        continue;
-      }
       for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(width); i++) {
         const std::ptrdiff_t place = std::abs(column - half + i);
         const std::ptrdiff_t inside = place < columns ? place : 2 * (columns - 1) - place;
         window[static_cast<size_t>(i)] = matrix.at(row, static_cast<size_t>(inside));
       }
       std::nth_element(window.begin(), window.begin() + half, window.end());
-      sums.at(row, at) += window[static_cast<size_t>(half)];
+      sums.at(row, static_cast<size_t>(column)) += window[static_cast<size_t>(half)];
     }
   }
 }
@@ -123,6 +123,9 @@ std::vector<int64_t> warp(Matrix& gains) {
 
 Result<std::vector<int64_t>> positions_of_tokens(const AttentionWeights& weights, size_t positions,
                                                  size_t filter_width) {
+  ET_CHECK_OR_RETURN_ERROR(filter_width % 2 == 1 && filter_width <= kWidestFilter, InvalidProgram,
+                           "method 'get_median_filter_width' returns %zu; expected an odd number up to %zu",
+                           filter_width, kWidestFilter);
   const size_t columns = std::max<size_t>(1, std::min(positions, weights.positions));
   if (weights.tokens == 0) {
     return std::vector<int64_t>();
@@ -146,7 +149,7 @@ Result<std::vector<int64_t>> positions_of_tokens(const AttentionWeights& weights
   return warp(sums);
 }
 
-Error AlignmentQueries::add(const std::vector<EValue>& decoder_outputs) {
+Error AlignmentQueries::add(const std::vector<EValue>& decoder_outputs, size_t tokens) {
   ET_CHECK_OR_RETURN_ERROR(decoder_outputs.size() > 1 && decoder_outputs[1].isTensor(), InvalidProgram,
                            "method 'text_decoder' returns %zu values; for times of words, the second one must have the "
                            "queries of alignment heads, float32 [heads, tokens, head_dim]",
@@ -159,30 +162,33 @@ Error AlignmentQueries::add(const std::vector<EValue>& decoder_outputs) {
                         static_cast<size_t>(queries.size(2)) == head_dim_)),
       InvalidProgram,
       "the second output of method 'text_decoder' is not float32 [heads, tokens, head_dim] in each call");
+  const auto given = static_cast<size_t>(queries.size(1));
+  ET_CHECK_OR_RETURN_ERROR(given == tokens, InvalidProgram,
+                           "method 'text_decoder' returns queries of %zu tokens for a call with %zu tokens", given,
+                           tokens);
   if (is_first) {
     heads_.resize(static_cast<size_t>(queries.size(0)));
     head_dim_ = static_cast<size_t>(queries.size(2));
   }
-  const auto count = static_cast<size_t>(queries.size(1));
   const float* from = queries.const_data_ptr<float>();
   for (std::vector<float>& head : heads_) {
-    head.insert(head.end(), from, from + count * head_dim_);
-    from += count * head_dim_;
+    head.insert(head.end(), from, from + tokens * head_dim_);
+    from += tokens * head_dim_;
   }
-  tokens_ += count;
+  tokens_ += tokens;
   return Error::Ok;
 }
 
-Result<std::vector<int64_t>> AlignmentQueries::align(Module& module, size_t first, const std::vector<EValue>& encoded,
-                                                     size_t positions) const {
-  if (first >= tokens_) {
+Result<std::vector<int64_t>> AlignmentQueries::align(Module& module, size_t first, size_t count,
+                                                     const std::vector<EValue>& encoded, size_t positions) const {
+  if (count == 0) {
     return std::vector<int64_t>();
   }
+  ET_CHECK_OR_RETURN_ERROR(first + count == tokens_, InvalidProgram,
+                           "method 'text_decoder' has returned queries of %zu tokens; the times of %zu tokens after "
+                           "the first %zu need as many as there are tokens",
+                           tokens_, count, first);
   ET_ASSIGN_OR_RETURN(given_width, number(module, "get_median_filter_width", 1));
-  const int64_t width = given_width.value_or(kMedianFilterWidth);
-  ET_CHECK_OR_RETURN_ERROR(width % 2 == 1, InvalidProgram,
-                           "method 'get_median_filter_width' returns %" PRId64 "; expected an odd number", width);
-  const size_t count = tokens_ - first;
   std::vector<float> queries;
   queries.reserve(heads_.size() * count * head_dim_);
   for (const std::vector<float>& head : heads_) {
@@ -204,7 +210,7 @@ Result<std::vector<int64_t>> AlignmentQueries::align(Module& module, size_t firs
                            kAlignment, heads_.size(), count);
   return positions_of_tokens(
       {weights.const_data_ptr<float>(), heads_.size(), count, static_cast<size_t>(weights.size(2))}, positions,
-      static_cast<size_t>(width));
+      static_cast<size_t>(given_width.value_or(kMedianFilterWidth)));
 }
 
 }  // namespace internal

@@ -28,7 +28,8 @@ struct AttentionWeights {
 /// Returns for each token the position at which it begins. The weights of each head are standardised over the tokens
 /// and smoothed by a median filter over the positions; the path through their mean with the largest sum, on which
 /// tokens and positions never decrease, gives the positions. Only the first `positions` positions, at least one, are
-/// considered. `filter_width` must be odd. InvalidProgram, which is logged, for weights that are not finite.
+/// considered. InvalidProgram, which is logged, for weights that are not finite and for a `filter_width` that is not an
+/// odd number up to 4095.
 runtime::Result<std::vector<int64_t>> positions_of_tokens(const AttentionWeights& weights, size_t positions,
                                                           size_t filter_width);
 
@@ -36,14 +37,14 @@ runtime::Result<std::vector<int64_t>> positions_of_tokens(const AttentionWeights
 /// float32 [heads, tokens, head_dim].
 class AlignmentQueries final {
  public:
-  /// Adds the queries of one call. Logs and returns InvalidProgram if they do not have the form above or differ in
-  /// size.
-  runtime::Error add(const std::vector<runtime::EValue>& decoder_outputs);
+  /// Adds the queries of one call with `tokens` tokens. Logs and returns InvalidProgram if they do not have the form
+  /// above, are not of as many tokens, or differ in size from those of other calls.
+  runtime::Error add(const std::vector<runtime::EValue>& decoder_outputs, size_t tokens);
   size_t tokens() const { return tokens_; }
-  /// Calls the method `alignment` with the queries of the tokens from `first` on and with the encoder's tensors, and
-  /// returns the positions of these tokens.
-  runtime::Result<std::vector<int64_t>> align(Module& module, size_t first, const std::vector<runtime::EValue>& encoded,
-                                              size_t positions) const;
+  /// Calls the method `alignment` with the queries of the last `count` tokens and with the encoder's tensors, and
+  /// returns the `count` positions of these tokens. InvalidProgram, which is logged, unless `first` tokens come before.
+  runtime::Result<std::vector<int64_t>> align(Module& module, size_t first, size_t count,
+                                              const std::vector<runtime::EValue>& encoded, size_t positions) const;
 
  private:
   std::vector<std::vector<float>> heads_;  // of each head: [tokens, head_dim]

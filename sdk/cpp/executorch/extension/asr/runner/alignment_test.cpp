@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/platform/runtime.h>
 
@@ -76,11 +78,11 @@ TEST(AlignmentTest, QueriesOfAnotherForm) {
   executorch::runtime::runtime_init();
   const auto logits = make_tensor_ptr({1, 4}, std::vector<float>(4));
   const auto add = [&](AlignmentQueries& queries, const executorch::extension::TensorPtr& given) {
-    return queries.add({EValue(*logits), EValue(*given)});
+    return queries.add({EValue(*logits), EValue(*given)}, static_cast<size_t>(given->size(1)));
   };
   AlignmentQueries queries;
-  EXPECT_EQ(queries.add({EValue(*logits)}), Error::InvalidProgram);
-  EXPECT_EQ(queries.add({EValue(*logits), EValue(int64_t{3})}), Error::InvalidProgram);
+  EXPECT_EQ(queries.add({EValue(*logits)}, 1), Error::InvalidProgram);
+  EXPECT_EQ(queries.add({EValue(*logits), EValue(int64_t{3})}, 1), Error::InvalidProgram);
   EXPECT_EQ(add(queries, make_tensor_ptr({2, 4}, std::vector<float>(8))), Error::InvalidProgram);
   EXPECT_EQ(add(queries, make_tensor_ptr({1, 2, 4}, std::vector<int64_t>(8))), Error::InvalidProgram);
   EXPECT_EQ(queries.tokens(), 0U);
@@ -89,6 +91,45 @@ TEST(AlignmentTest, QueriesOfAnotherForm) {
   EXPECT_EQ(add(queries, make_tensor_ptr({3, 1, 4}, std::vector<float>(12))), Error::InvalidProgram);
   EXPECT_EQ(add(queries, make_tensor_ptr({2, 1, 5}, std::vector<float>(10))), Error::InvalidProgram);
   EXPECT_EQ(queries.tokens(), 4U);
+}
+
+/// A decoder that returns fewer or more queries than it was given tokens would shift the times of all later words.
+TEST(AlignmentTest, QueriesOfAnotherNumberOfTokens) {
+  executorch::runtime::runtime_init();
+  const auto logits = make_tensor_ptr({1, 4}, std::vector<float>(4));
+  const auto three = make_tensor_ptr({2, 3, 4}, std::vector<float>(24));
+  AlignmentQueries queries;
+  for (const size_t tokens : {0, 1, 2, 4}) {
+    EXPECT_EQ(queries.add({EValue(*logits), EValue(*three)}, tokens), Error::InvalidProgram) << tokens;
+  }
+  EXPECT_EQ(queries.tokens(), 0U);
+  EXPECT_EQ(queries.add({EValue(*logits), EValue(*three)}, 3), Error::Ok);
+  EXPECT_EQ(queries.tokens(), 3U);
+}
+
+/// There is one position for each token that is asked for, or an error. The program is not needed to see this.
+TEST(AlignmentTest, PositionsOfAnotherNumberOfTokens) {
+  executorch::runtime::runtime_init();
+  const auto logits = make_tensor_ptr({1, 4}, std::vector<float>(4));
+  const auto three = make_tensor_ptr({2, 3, 4}, std::vector<float>(24));
+  executorch::extension::Module none("/there/is/no/such.pte");
+  AlignmentQueries queries;
+  EXPECT_EQ(queries.align(none, 1, 0, {}, 9)->size(), 0U);
+  EXPECT_EQ(queries.align(none, 1, 2, {}, 9).error(), Error::InvalidProgram);
+  ASSERT_EQ(queries.add({EValue(*logits), EValue(*three)}, 3), Error::Ok);
+  for (const auto& [first, count] : {std::pair<size_t, size_t>{1, 1}, {1, 3}, {3, 1}, {0, 2}}) {
+    EXPECT_EQ(queries.align(none, first, count, {}, 9).error(), Error::InvalidProgram) << first << ", " << count;
+  }
+  EXPECT_EQ(queries.align(none, 1, 2, {}, 9).error(), Error::AccessFailed);  // the program is opened
+}
+
+TEST(AlignmentTest, WidthsOfTheFilter) {
+  executorch::runtime::runtime_init();
+  const std::vector<float> weights = weights_of(1, 4, 3);
+  for (const size_t width : {0, 2, 8, 4097, std::numeric_limits<int32_t>::max()}) {
+    EXPECT_EQ(positions_of_tokens({weights.data(), 1, 4, 3}, 3, width).error(), Error::InvalidProgram) << width;
+  }
+  EXPECT_EQ(positions_in(1, 4, 3, 3, 4095), (Positions{0, 0, 0, 2}));  // as with 7: a short sound is not filtered
 }
 
 }  // namespace

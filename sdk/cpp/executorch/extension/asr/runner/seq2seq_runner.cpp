@@ -240,7 +240,7 @@ Result<Tensor> Seq2SeqRunner::decode(std::vector<int64_t> tokens, int64_t positi
     ET_CHECK_OR_RETURN_ERROR(!outputs.empty() && outputs.front().isTensor(), InvalidProgram,
                              "the first output of method '%s' is not a tensor; expected logits", kDecoder);
     if (token_times_) {
-      ET_CHECK_OK_OR_RETURN_ERROR(token_times_->queries.add(outputs));
+      ET_CHECK_OK_OR_RETURN_ERROR(token_times_->queries.add(outputs, now));
     }
     first += now;
     position += static_cast<int64_t>(now);

@@ -29,12 +29,14 @@ Error Seq2SeqRunner::align(const internal::Timestamps& times, size_t prompt_toke
   // An encoder's position covers two frames. The sound's frames beyond the last whole position are not considered.
   const int64_t frame = std::max<int64_t>(1, times.step / 2);
   const int64_t frames = (token_times_->samples + frame - 1) / frame;
-  ET_ASSIGN_OR_RETURN(found,
-                      token_times_->queries.align(*module_, prompt_tokens, encoded, static_cast<size_t>(frames / 2)));
+  // The last token was not given to the decoder.
+  const size_t decoded = tokens - std::min<size_t>(tokens, 1);
+  ET_ASSIGN_OR_RETURN(
+      found, token_times_->queries.align(*module_, prompt_tokens, decoded, encoded, static_cast<size_t>(frames / 2)));
   for (int64_t& position : found) {
     position *= times.step;
   }
-  // The last token was not given to the decoder: it begins with the token before it, or with the window.
+  // The last token begins with the token before it, or with the window.
   found.resize(tokens, found.empty() ? 0 : found.back());
   token_times_->found = std::move(found);
   return Error::Ok;
