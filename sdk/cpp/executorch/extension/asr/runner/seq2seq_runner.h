@@ -146,7 +146,7 @@ class Seq2SeqRunner {
   /// one ends, so that no word is cut; if max_new_tokens cuts the text of a window, the next one begins at the last
   /// time in it. `callback` receives each part with text, and none after stop(). InvalidArgument if max_new_tokens cuts
   /// a text before its first time after 0. NotSupported if the program does not name its timestamp tokens, or has no
-  /// method `alignment` although `config.word_times` is set.
+  /// method `alignment` although `config.word_times` is set. MemoryAllocationFailed if the heap has no memory left.
   Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
                                                    const Seq2SeqTranscribeConfig& config,
                                                    const std::function<void(const Segment&)>& callback = {});
@@ -206,6 +206,8 @@ class Seq2SeqRunner {
                                      bool has_spaces);
   Result<internal::Parts> parts_in(std::vector<int64_t> tokens, const Seq2SeqTranscribeConfig& config,
                                    const internal::Timestamps& times, size_t first, int64_t length);
+  Result<std::vector<Segment>> segments_of(const std::vector<float>& samples, const Seq2SeqTranscribeConfig& config,
+                                           const std::function<void(const Segment&)>& callback);
   Result<std::vector<float>> samples_of(const std::string& wav_path);
   Result<std::string> text_of(const std::vector<int64_t>& tokens, int64_t first_time);
   std::unordered_set<int64_t> ends_of(const Seq2SeqTranscribeConfig& config);

@@ -9,6 +9,7 @@
 #include <executorch/extension/asr/runner/program_numbers.h>
 #include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/text_stream.h>
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 
 namespace executorch {
@@ -188,6 +189,12 @@ Result<std::vector<Segment>> Seq2SeqRunner::transcribe_segments(const std::vecto
     return Error::InvalidState;
   }
   should_stop_ = false;
+  return extension::internal::report_bad_alloc([&] { return segments_of(samples, config, callback); });
+}
+
+Result<std::vector<Segment>> Seq2SeqRunner::segments_of(const std::vector<float>& samples,
+                                                        const Seq2SeqTranscribeConfig& config,
+                                                        const std::function<void(const Segment&)>& callback) {
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   ET_ASSIGN_OR_RETURN(front, front_end());
   ET_ASSIGN_OR_RETURN(window, window_of(front));

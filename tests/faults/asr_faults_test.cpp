@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allocations fail, one in each run, while the words of a sound and their times are found: the result is an error, no
+// exception leaves the library, and the same runner works afterwards.
+#include <executorch/extension/asr/runner/runner.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include "faults.h"
+
+using executorch::extension::Module;
+using executorch::extension::asr::AsrRunner;
+using executorch::extension::asr::Segment;
+using executorch::runtime::Error;
+using faults::Kind;
+
+namespace {
+
+TEST(AsrFaultsTest, AnyAllocationOfFindingWordsFails) {
+  executorch::runtime::runtime_init();
+  const std::string folder = std::string(kDataFolder) + "/speech/";
+  AsrRunner runner(folder + "timed.pte", std::nullopt, "");
+  runner.set_preprocessor(std::make_unique<Module>(folder + "preprocessor.pte"));
+  auto config = runner.default_config();
+  ASSERT_TRUE(config.ok());
+  config->max_new_tokens = 12;
+  config->word_times = true;
+  std::vector<float> samples(16 * 200);
+  for (size_t i = 0; i < samples.size(); i++) {
+    samples[i] = static_cast<float>(i * 37 % 256) / 256.0F;
+  }
+  const auto words = [&](const std::vector<Segment>& segments) {
+    size_t count = 0;
+    for (const Segment& segment : segments) {
+      count += segment.words.size();
+    }
+    return count;
+  };
+  const auto wanted = runner.transcribe_segments(samples, *config);
+  ASSERT_TRUE(wanted.ok());
+  ASSERT_GT(words(*wanted), 0U);
+  size_t n = 0;
+  for (bool met = true; met; n += 1 + n / 50) {  // a run makes thousands
+    Error error = Error::Internal;
+    size_t found = 0;
+    faults::arm(Kind::kAllocation, n);
+    EXPECT_NO_THROW({
+      const auto segments = runner.transcribe_segments(samples, *config);
+      error = segments.error();
+      found = segments.ok() ? words(*segments) : 0;
+    }) << "allocation "
+       << n;
+    met = faults::disarm();
+    EXPECT_TRUE(met || error == Error::Ok) << "allocation " << n;
+    EXPECT_TRUE(error != Error::Ok || found == words(*wanted)) << "allocation " << n;
+  }
+  EXPECT_GT(n, 100U);
+}
+
+}  // namespace
