@@ -308,6 +308,7 @@ def test_algorithm_results() -> None:
     assert greedy(16, set(specs), None, None, 8).bufsizes == [0, 184, 40]
     assert naive(16, set(specs), None, None, 0).bufsizes == [0, 32 + 112 + 64 + 16, 32]
     assert MemoryPlanningAlgorithmSuite([naive, greedy])(16, set(specs), None, None, 0) == [0, 176, 32]
+    assert MemoryPlanningAlgorithmSuite([naive])(16, set(specs), None, None, 24) == [0, 224 + 24, 32 + 24]
     assert specs[4].mem_id == 2
 
 

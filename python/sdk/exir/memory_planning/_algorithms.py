@@ -102,7 +102,8 @@ def naive(
     graph_signature: ExportGraphSignature,
     extra_padding: int,
 ) -> MemoryAlgoResult:
-    """Places tensors in sequence without reuse: the upper bound that other plans are compared with."""
+    """Places tensors in sequence without reuse: the upper bound that other plans are compared with. `extra_padding`
+    bytes are added to each arena."""
 
     def concatenate(blocks: Sequence[Block]) -> tuple[int, list[int]]:
         offsets, size = [], 0
@@ -111,7 +112,7 @@ def naive(
             size += block.size
         return size, offsets
 
-    return _plan(specs, alignment, concatenate, 0)
+    return _plan(specs, alignment, concatenate, extra_padding)
 
 
 class MemoryPlanningAlgorithmSuite:
