@@ -67,7 +67,7 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
     """
     if not expected:
         return Result(method, case, RAN)
-    if all(have is None for have in found):
+    if found and all(have is None for have in found):
         return Result(method, case, RAN, "the outputs are not tensors, and this runner writes only tensors")
     if len(found) != len(expected):
         reason = f"expected {len(expected)} outputs, found {len(found)}"

@@ -221,6 +221,8 @@ def test_the_worst_output_is_shown() -> None:
     found = _results.compare("forward", 0, have, want, None)
     assert (found.status, found.output, found.max_abs, found.max_rel, found.limit) == ("wrong", 1, 1.0, 1 / 8, 0.0)
     assert _results.compare("forward", 0, have[:1], want, None).reason == "expected 3 outputs, found 1"
+    none = _results.compare("forward", 0, [], want, None)
+    assert (none.status, none.reason) == ("wrong", "expected 3 outputs, found 0")
 
 
 OUTPUTS = {  # found, expected, and the largest difference as a share of the limit
