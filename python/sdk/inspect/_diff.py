@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sdk.command import CommandError
 from sdk.command.lines import columns, printable
+from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
 from sdk.inspect._facts import facts
 from sdk.inspect._kinds import NAMES
 
@@ -60,20 +62,37 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _digests(path: Path, found: dict[str, Any]) -> dict[str, str]:
-    """The SHA-256 of each section with a known position. Without such sections, and for an ETRecord, it is empty."""
-    sections = [s for s in found.get("sections", ()) if s["offset"] is not None]
-    if not sections or found["kind"] == "etrecord":  # a ZIP file contains times
+    """The SHA-256 of each section with a known position. Empty without such sections, and for an ETRecord."""
+    if found["kind"] == "etrecord":  # a ZIP file contains times
         return {}
-    digests: dict[str, str] = {}
+    if found["kind"] == "bpte":
+        return _bundle_digests(path.read_bytes(), found)
     with path.open("rb") as file:
-        for section in sections:
-            file.seek(section["offset"])
-            digest, left = hashlib.sha256(), section["bytes"]
-            while left > 0 and (piece := file.read(min(left, 1 << 20))):
-                digest.update(piece)
-                left -= len(piece)
-            name = f"sections/{section['name']}/sha256"
-            digests[name] = digests.get(name, "") + digest.hexdigest()
+        return _section_digests(file, found.get("sections", []))
+
+
+def _bundle_digests(data: bytes, found: dict[str, Any]) -> dict[str, str]:
+    """The SHA-256 of the test cases, and of each section of the program in a bundled program."""
+    program = deserialize_from_flatbuffer_to_bundled_program(data).program
+    start = data.index(program)
+    cases = hashlib.sha256(data[:start])
+    cases.update(data[start + len(program) :])
+    inner = _section_digests(io.BytesIO(program), found["program"]["sections"], "program/")
+    return {"sections/test cases/sha256": cases.hexdigest(), **inner}
+
+
+def _section_digests(file: BinaryIO, sections: list[dict[str, Any]], prefix: str = "") -> dict[str, str]:
+    digests: dict[str, str] = {}
+    for section in sections:
+        if section["offset"] is None:
+            continue
+        file.seek(section["offset"])
+        digest, left = hashlib.sha256(), section["bytes"]
+        while left > 0 and (piece := file.read(min(left, 1 << 20))):
+            digest.update(piece)
+            left -= len(piece)
+        name = f"{prefix}sections/{section['name']}/sha256"
+        digests[name] = digests.get(name, "") + digest.hexdigest()
     return digests
 
 

@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 
 from declared import default
 from sdk.command import CommandError
+from sdk.devtools import BundledProgram
+from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from sdk.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
 from sdk.exir import to_edge
 from sdk.inspect import facts
 from sdk.inspect._text import text
@@ -139,6 +142,29 @@ def test_diff_sees_other_weights(sdk: Call, tmp_path: Path) -> None:
     found = sdk("inspect", "--diff", tmp_path / "a.pte", tmp_path / "b.pte", "--json")
     assert found.status == 1
     assert [change["path"] for change in found.json["differences"]] == ["sections/constants/sha256"]
+
+
+def test_diff_sees_other_weights_and_cases_in_bundled_programs(sdk: Call, tmp_path: Path) -> None:
+    def write(name: str, weight: float, input: float) -> Path:
+        layer = torch.nn.Linear(4, 4)
+        torch.nn.init.constant_(layer.weight, weight)
+        torch.nn.init.constant_(layer.bias, 0.0)
+        example = (torch.full((1, 4), input),)
+        program = to_edge(torch.export.export(layer, example)).to_executorch()
+        suite = MethodTestSuite("forward", [MethodTestCase(example, [torch.ones(1, 4)])])
+        path = tmp_path / f"{name}.bpte"
+        path.write_bytes(serialize_from_bundled_program_to_flatbuffer(BundledProgram(program, [suite])))
+        return path
+
+    def changes(other: Path) -> list[str]:
+        found = sdk("inspect", "--diff", first, other, "--json")
+        assert found.status == bool(found.json["differences"])
+        return [change["path"] for change in found.json["differences"]]
+
+    first = write("a", 1.0, 1.0)
+    assert changes(write("same", 1.0, 1.0)) == []
+    assert changes(write("weights", 2.0, 1.0)) == ["program/sections/constants/sha256"]
+    assert changes(write("cases", 1.0, 2.0)) == ["sections/test cases/sha256"]
 
 
 @pytest.mark.parametrize(
