@@ -75,8 +75,8 @@ TEST(PlatformTest, ClockDoesNotOverflowForLongUpTimes) {
   PalSpy spy;
   spy.tick_ns_multiplier = {1000, 3};
   InterceptWith intercept(spy);
-  // 36 years in ticks of 1000 / 3 ns.
-  EXPECT_EQ(ticks_to_ns(uint64_t(3) << 50), uint64_t(1000) << 50);
+  // 285 years in ticks of 1000 / 3 ns: the product with the numerator needs more than 64 bits.
+  EXPECT_EQ(ticks_to_ns(uint64_t(3) << 53), uint64_t(1000) << 53);
 }
 
 // PAL-02
