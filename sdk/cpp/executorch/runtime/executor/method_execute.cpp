@@ -62,6 +62,14 @@ bool is_plain_kernel(const Instruction& instruction) {
   return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data;
 }
 
+/// The instruction of a position in chain 0 to which step() has jumped back from a later one: 0. Position {0, 0} means
+/// that no execution has begun.
+constexpr size_t kBackAtStart = SIZE_MAX;
+
+size_t number_of(size_t instruction) {
+  return instruction == kBackAtStart ? 0 : instruction;
+}
+
 constexpr size_t kMaxEventName = 96;
 
 /// Writes the name of the event of a kernel, without its namespace: "native_call_add.out". Cut off if it is too long.
@@ -136,7 +144,7 @@ Error Method::execute() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(!in_progress(), InvalidState,
                            "Method '%s' is at instruction %zu of an execution by step(): step to its end first",
-                           plan_->name()->c_str(), position_.instruction);
+                           plan_->name()->c_str(), number_of(position_.instruction));
   position_ = {0, 0};
   size_t instructions_left = program_->resource_limits().instructions;
   const std::atomic<Error>* const interrupt = interrupt_;
@@ -212,10 +220,19 @@ Error Method::step() {
     return Error::EndOfMethod;
   }
   internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::step");
+  const Position before = position_;
+  position_.instruction = number_of(before.instruction);
   size_t next = position_.instruction + 1;
-  ET_CHECK_OK_OR_RETURN_ERROR(run_instruction(chains_[position_.chain][position_.instruction], &next));
+  const Error error = run_instruction(chains_[position_.chain][position_.instruction], &next);
+  if (error != Error::Ok) {
+    position_ = before;
+    return error;
+  }
   position_.instruction = next;
   skip_finished_chains();
+  if (!is_started()) {
+    position_.instruction = kBackAtStart;
+  }
   if (position_.chain == num_chains_) {
     log_outputs();
   }
@@ -230,7 +247,7 @@ Error Method::reset_execution() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(position_.chain == num_chains_, InvalidState,
                            "The method is at instruction %zu of chain %zu; it can be reset when it came to its end",
-                           position_.instruction, position_.chain);
+                           number_of(position_.instruction), position_.chain);
   position_ = {0, 0};
   return Error::Ok;
 }

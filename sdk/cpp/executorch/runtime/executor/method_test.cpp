@@ -212,6 +212,30 @@ TEST_F(MethodTest, ExecuteDoesNotInterruptSteps) {
   EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{3, 6}));
 }
 
+TEST_F(MethodTest, AJumpToTheStartDoesNotBeginAgain) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  const int32_t out = b.tensor(at(16));
+  const int32_t never = b.boolean(false);
+  b.inputs = {x};
+  b.outputs = {out};
+  b.call(b.op("test::add", "out"), {x, x, out, out});
+  b.jump_false(never, 0);
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> data{1, 2};
+  ASSERT_EQ(method->set_input(EValue(tensor(data, {2})), 0), Error::Ok);
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_EQ(method->step(), Error::Ok);
+    ASSERT_EQ(method->step(), Error::Ok) << "the jump";
+    EXPECT_TRUE(method->in_progress());
+    EXPECT_EQ(method->reset_execution(), Error::InvalidState);
+    logged.clear();
+    EXPECT_EQ(method->execute(), Error::InvalidState);
+    EXPECT_THAT(log(), HasSubstr("is at instruction 0 of an execution by step(): step to its end first"));
+  }
+}
+
 TEST_F(MethodTest, AllThatIsMissingIsNamedAtOnce) {
   ProgramBuilder b;
   b.call(b.op("test::absent_one", "out"), {});
