@@ -164,6 +164,58 @@ def test_dynamic_activations() -> None:
     assert_close(lowered.run(X), converted(X))
 
 
+class Rows(nn.Module):
+    """Writes a row of its state, and reads it through a view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("state", torch.zeros(2, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.state[0] = x
+        return self.state.sum(0)
+
+
+class Total(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.total.add_(x)
+        return self.total.view(-1) * 2
+
+
+class Tied(nn.Module):
+    """Reads one weight as an embedding and as the transpose of a linear layer's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(8, 4))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return nn.functional.embedding(ids, self.w) @ self.w.t()
+
+
+@pytest.mark.parametrize("model", [Rows, Total])
+def test_views_of_state_are_not_constants(model: type[nn.Module]) -> None:
+    inputs = [torch.randn(3) if model is Rows else torch.randn(2, 3) for _ in range(3)]
+    eager, prepared = model(), prepare_pt2e(export(model(), (inputs[0],), strict=True).module(), _quantizer())
+    for x in inputs:
+        torch.testing.assert_close(prepared(x), eager(x))
+    converted = convert_pt2e(prepare_pt2e(export(model(), (inputs[0],), strict=True).module(), TOSAQuantizer(BOTH)))
+    eager = model()
+    for x in inputs:
+        torch.testing.assert_close(converted(x), eager(x))
+
+
+def test_a_weight_that_is_read_whole_stays_one() -> None:
+    ids = torch.tensor([[0, 3, 7]])
+    for prepare in (prepare_pt2e, prepare_qat_pt2e):
+        prepared = prepare(export(Tied().eval(), (ids,), strict=True).module(), _quantizer())
+        assert [tuple(weight.shape) for weight in prepared.parameters()] == [(8, 4)]
+
+
 class Branches(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -25,8 +25,8 @@ class UnboundedSizeError(ExportError):
             ExportErrorType.NOT_SUPPORTED,
             f"size {expr} has no upper bound, so no memory can be planned for it. Give the dynamic dimension one "
             f"when exporting, for "
-            'example torch.export.Dim("batch", min=1, max=64), or, for a size that depends on data, torch._check(n '
-            "<= 64) in the model.",
+            'example torch.export.Dim("batch", min=1, max=64), or, for a size that depends on data or is an integer '
+            "input, torch._check(n <= 64) in the model.",
         )
 
 
@@ -57,15 +57,50 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
 
 
 def assumed_bounds(size: int | torch.SymInt) -> dict[sympy.Symbol, int]:
-    """The symbols of `size` that are sizes of inputs without an upper bound, with their values in the example."""
+    """The symbols of `size` that are sizes of inputs without an upper bound, with their values in the example.
+
+    Integer inputs are not among them: the runtime checks the sizes of tensors, but not the values of numbers.
+    """
     if isinstance(size, int):
         return {}
     env, expr = size.node.shape_env, size.node.shape_env.replace(size.node.expr)
-    return {
+    unbounded = {
         symbol: int(env.backed_var_to_val[symbol])
         for symbol in expr.free_symbols
         if symbol in env.backed_var_to_val and not _is_finite(env.var_to_range[symbol].upper)
     }
+    numbers = _numbers(env) if unbounded else set()
+    return {symbol: assumed for symbol, assumed in unbounded.items() if symbol not in numbers}
+
+
+def _numbers(env: ShapeEnv) -> set[sympy.Symbol]:
+    """The symbols of integer inputs, except those that are sizes of tensors too."""
+    from torch._dynamo.source import TensorPropertySource
+
+    sizes: set[sympy.Symbol] = set()
+    numbers: set[sympy.Symbol] = set()
+    for symbol, sources in env.var_to_sources.items():
+        is_size = any(isinstance(source, TensorPropertySource) for source in sources)
+        (sizes if is_size else numbers).update(env.replace(symbol).free_symbols)
+    return numbers - sizes
+
+
+def record_numbers(program: ExportedProgram) -> None:
+    """Records which symbols are integer inputs, in a program that `torch.export.load` read without their sources."""
+    from torch._dynamo.source import ConstantSource
+
+    values = {node.name: node.meta.get("val") for node in program.graph.find_nodes(op="placeholder")}
+    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
+    sizes = {
+        symbol
+        for tensor in tensors
+        for size in tensor.shape
+        if isinstance(size, torch.SymInt)
+        for symbol in size.node.expr.free_symbols
+    }
+    for name, value in values.items():
+        if isinstance(value, torch.SymInt) and value.node.expr.is_Symbol and value.node.expr not in sizes:
+            value.node.shape_env.var_to_sources.setdefault(value.node.expr, [ConstantSource(name)])
 
 
 def _is_finite(bound: object) -> bool:

@@ -173,6 +173,73 @@ def test_an_unbounded_size_that_depends_on_data_says_how_to_bound_it():
         _lower(Module(), (torch.tensor(3),))
 
 
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_a_number_without_a_bound_is_not_that_of_the_example(is_loaded: bool):
+    """An integer input may be a size. The runtime does not check its value, so memory cannot be planned for the
+    example's. The dimension of a tensor still has its own size."""
+
+    class Module(torch.nn.Module):
+        def __init__(self, bound: int | None = None):
+            super().__init__()
+            self.bound = bound
+
+        def forward(self, x, n):
+            if self.bound is not None:
+                torch._check(n <= self.bound)
+            return torch.zeros(n) + x.sum()
+
+    def edge(bound=None):
+        program = export(Module(bound), (torch.ones(4, 2), 3), dynamic_shapes=({0: Dim("rows")}, Dim.DYNAMIC))
+        if is_loaded:
+            file = io.BytesIO()
+            torch.export.save(program, file)
+            program = torch.export.load(io.BytesIO(file.getvalue()))
+        return to_edge(program)
+
+    unbounded = edge()
+    with (
+        pytest.warns(UserWarning, match="dimension 0 of 'x' has no upper bound"),
+        pytest.raises(ExportError, match=r"no upper bound.*is an integer input, torch._check\(n <= 64\)"),
+    ):
+        unbounded.to_executorch()
+    with pytest.warns(UserWarning, match="dimension 0 of 'x' has no upper bound"):
+        buffer = edge(16).to_executorch().buffer
+    method = Runtime.get().load_program(buffer).load_method("forward")
+    for count in (3, 16, 5):
+        torch.testing.assert_close(method.execute((torch.ones(4, 2), count))[0], Module()(torch.ones(4, 2), count))
+
+
+def test_a_number_that_is_a_size_too_has_the_bound_of_the_size():
+    class Module(torch.nn.Module):
+        def forward(self, x, n):
+            torch._check(x.shape[0] == n)
+            return torch.zeros(n) + x.sum()
+
+    shapes = ({0: Dim.DYNAMIC}, Dim.DYNAMIC)
+    program = to_edge(export(Module(), (torch.ones(3, 2), 3), dynamic_shapes=shapes))
+    with pytest.warns(UserWarning, match=r"dimension 0 of 'x' has no upper bound: .*\(3\)"):
+        buffer = program.to_executorch().buffer
+    method = Runtime.get().load_program(buffer).load_method("forward")
+    torch.testing.assert_close(method.execute((torch.ones(2, 2), 2))[0], Module()(torch.ones(2, 2), 2))
+
+
+def test_sizes_that_are_multiples_of_one_without_a_bound():
+    """The symbol is then no dimension itself."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return x.view(2, -1).sum(0) * 2
+
+    half = Dim("half", min=1)
+    program = to_edge(export(Module(), (torch.arange(8.0),), dynamic_shapes=({0: 2 * half},)))
+    with pytest.warns(UserWarning, match=r"dimension 0 of 'x' has no upper bound"):
+        buffer = program.to_executorch().buffer
+    method = Runtime.get().load_program(buffer).load_method("forward")
+    for count in (8, 2):
+        x = torch.arange(float(count))
+        torch.testing.assert_close(method.execute((x,))[0], Module()(x))
+
+
 def test_missing_out_variants_are_all_named():
     library = torch.library.Library("sdk_test_no_out", "DEF")
     for name in ("first", "second"):

@@ -12,17 +12,19 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context
-from sdk.exir.sym_util import assumed_bounds
+from sdk.exir.sym_util import assumed_bounds, record_numbers
 
 Programs: TypeAlias = ExportedProgram | dict[str, ExportedProgram]
 
 
 def as_methods(programs: Programs) -> dict[str, ExportedProgram]:
-    """The programs by method name; a single one is `forward`. Raises TypeError for anything else."""
-    if isinstance(programs, ExportedProgram):
-        return {"forward": programs}
-    if isinstance(programs, Mapping) and all(isinstance(p, ExportedProgram) for p in programs.values()):
-        return dict(programs)
+    """The programs by method name; a single one is `forward`. Raises TypeError for anything else. Their symbols know
+    which inputs they are, also if the programs were loaded from files."""
+    methods = {"forward": programs} if isinstance(programs, ExportedProgram) else programs
+    if isinstance(methods, Mapping) and all(isinstance(p, ExportedProgram) for p in methods.values()):
+        for program in methods.values():
+            record_numbers(program)
+        return dict(methods)
     if isinstance(programs, torch.nn.Module):
         raise TypeError(
             f"expected an ExportedProgram, got the module {type(programs).__name__}; call "

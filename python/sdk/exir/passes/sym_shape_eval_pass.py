@@ -43,7 +43,8 @@ def _evaluate(graph_module: GraphModule, evaluate: Callable[[Any], int]) -> Pass
 
 
 class ConstraintBasedSymShapeEvalPass(PassBase):
-    """Plans for the upper bound of every dynamic dimension, as given by its range when exporting."""
+    """Plans for the upper bound of every dynamic dimension: its range's when exporting, or its size in the example
+    inputs if its range has none. Sizes that depend on data or on an integer input must have an upper bound."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         return _evaluate(graph_module, eval_upper_bound)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import Node
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from sdk.backends.arm.tosa.integer.masking import MASKED
 
@@ -76,7 +77,8 @@ def is_mask(numbers: Iterable[Any]) -> bool:
 
 def constant_of(node: Any) -> Tensor | None:
     """Returns the tensor of a node that reads a weight, a buffer or a constant of its module, or that a few nodes
-    compute from such tensors only, with at most a million elements each. Returns None for other nodes."""
+    compute from such tensors only, with at most a million elements each. Returns None for other nodes, and if the
+    program writes to one of the tensors."""
     if not isinstance(node, Node):
         return None
     order: list[Node] = []
@@ -84,7 +86,8 @@ def constant_of(node: Any) -> Tensor | None:
     while pending:
         each = pending.pop()
         order.append(each)
-        if len(order) > _MOST_NODES or not (each.op == "get_attr" or _computes(each)):
+        is_known = not is_written(each) if each.op == "get_attr" else _computes(each)
+        if len(order) > _MOST_NODES or not is_known:
             return None
         new = [operand for operand in each.all_input_nodes if operand not in seen]
         seen.update(new)
@@ -194,3 +197,24 @@ def is_view(node: Node) -> bool:
     if not isinstance(target, torch._ops.OpOverload):
         return False
     return not target._schema.is_mutable and any(result.alias_info for result in target._schema.returns)
+
+
+def is_written(node: Node) -> bool:
+    """Whether an operator writes to a tensor or to a view of it. All readers of a buffer see the same tensor."""
+    readers = node.graph.find_nodes(op="get_attr", target=node.target) if node.op == "get_attr" else [node]
+    for user in (user for reader in readers for user in reader.users):
+        # A view that returns a list is read with getitem.
+        if _writes(user, readers) or ((is_view(user) or user.target is operator.getitem) and is_written(user)):
+            return True
+    return False
+
+
+def _writes(call: Node, tensors: Iterable[Node]) -> bool:
+    target = call.target
+    if not isinstance(target, torch._ops.OpOverload) or not target._schema.is_mutable:
+        return False
+    for position, argument in enumerate(target._schema.arguments):
+        given = call.args[position] if position < len(call.args) else call.kwargs.get(argument.name)
+        if argument.is_write and any(leaf in tensors for leaf in tree_leaves(given)):
+            return True
+    return False

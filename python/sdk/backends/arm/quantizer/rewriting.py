@@ -4,7 +4,6 @@ several results, division by numbers, norms, limits, and masks that are added to
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -12,11 +11,11 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils._pytree import tree_map_only
 
 from sdk.backends.arm.quantizer.masked_softmax import attention, softmax
-from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, is_view
+from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, is_view, is_written
 from sdk.backends.arm.quantizer.place import Place, is_float, is_static
+from sdk.backends.arm.quantizer.weights import divide_weights
 from sdk.backends.graph.shapes import shape_of
 from sdk.backends.quantizer.patterns import CONVOLUTIONS, LINEAR, TRANSPOSED
 
@@ -32,28 +31,9 @@ def rewrite(model: GraphModule) -> None:
         if isinstance(result, Node):
             node.replace_all_uses_with(result)
             model.graph.erase_node(node)
-    _divide_weights(model)
+    divide_weights(model)
     model.graph.eliminate_dead_code()
     model.recompile()
-
-
-def _divide_weights(model: GraphModule) -> None:
-    """Makes weights of the parts of a weight, such as the three of an attention's input projection. As the result of a
-    call, a part would be quantised as an activation is, together with the others."""
-    known: dict[Node, torch.Tensor] = {}
-    for node in list(model.graph.nodes):
-        if node.op == "get_attr":
-            known[node] = functools.reduce(getattr, str(node.target).split("."), model)
-        elif is_view(node) and all(operand in known for operand in node.all_input_nodes):
-            args, kwargs = tree_map_only(Node, known.__getitem__, (node.args, node.kwargs))
-            with torch.no_grad():
-                part = node.target(*args, **kwargs)
-            whole = known[node.args[0]]
-            if isinstance(part, torch.Tensor) and part.numel() <= whole.numel():
-                known[node] = part.contiguous()
-                if isinstance(whole, torch.nn.Parameter):
-                    known[node] = torch.nn.Parameter(part.clone(), whole.requires_grad)
-                node.replace_all_uses_with(Place(model, node, {}).constant(known[node]))
 
 
 def _product(place: Place) -> Node | None:
@@ -318,20 +298,9 @@ def _nothing(place: Place) -> Node | None:
     source = base = place.node.all_input_nodes[0]
     while is_view(base):
         base = base.all_input_nodes[0]
-    if place.arguments.get("train") or _is_written(base) or _is_written(place.node):
+    if place.arguments.get("train") or is_written(base) or is_written(place.node):
         return None
     return source
-
-
-def _is_written(node: Node) -> bool:
-    """Whether an operator writes to a tensor or to a view of it."""
-    for user in node.users:
-        target = user.target
-        if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable and user.args[0] is node:
-            return True
-        if is_view(user) and _is_written(user):
-            return True
-    return False
 
 
 _REWRITES: dict[Any, Callable[[Place], Node | None]] = {
