@@ -287,7 +287,7 @@ def _without_writing(target: Any) -> Any:
 
 def _is_read_once(base: Any) -> bool:
     """Whether a call computes a tensor that has one reader, directly or through views."""
-    while isinstance(base, Node) and len(base.users) == 1 and (is_view(base) or base.target is operator.getitem):
+    while isinstance(base, Node) and len(base.users) == 1 and is_view(base):
         base = base.args[0]
     return isinstance(base, Node) and len(base.users) == 1 and base.op == "call_function"
 
