@@ -13,11 +13,13 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "faults.h"
+#include "paths.h"
 
 using executorch::extension::Module;
 using executorch::extension::asr::AsrRunner;
 using executorch::extension::asr::Segment;
 using executorch::runtime::Error;
+using executorch::tests::kDataFolder;
 using faults::Kind;
 
 namespace {
