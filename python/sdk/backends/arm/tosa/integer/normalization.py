@@ -180,6 +180,9 @@ def _normal(call: IntegerCall, shape: tuple[int, int], centred: bool, epsilon: f
     """The operand's rows, normalised, and the unit of the results."""
     given, b, size = call.activation("input"), call.b, shape[1]
     wide = given.dtype == DType.INT16
+    if wide and b.specification.is_U55_subset and len(call.shape_of("input")) > _MOST_DIMENSIONS:
+        # Vela 5.1 and 5.2 read beyond an intermediate result, as if it had the operand's dimensions.
+        raise UnsupportedError(f"its int16 operand has {len(call.shape_of('input'))} dimensions; an Ethos-U55 takes 4")
     most = _MOST_CENTRED if centred and not wide else _MOST_SQUARED
     if size > most:
         raise UnsupportedError(f"it normalises {size} numbers; up to {most} are lowered")
