@@ -115,7 +115,7 @@ OPERATORS: dict[str, Callable[[], Model]] = {
     "pixel_shuffle": _of(lambda x: F.pixel_shuffle(x * 2, 2), (1, 8, 3, 4)),
 }
 
-ONLY_8_BITS = ("transposed", "hardswish", "bmm", "exp", "hardsigmoid")
+ONLY_8_BITS = ("transposed", "hardswish", "bmm", "exp", "hardsigmoid", "layer_norm_of_five_dimensions")
 """Models that have no delegate with int16 activations, or one that Vela cannot compile."""
 
 

@@ -22,6 +22,7 @@ from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
+_MOST_DIMENSIONS = 4  # of an int16 operand for an Ethos-U55
 _MOST_CENTRED, _MOST_SQUARED = 1 << 16, 1 << 14  # elements of int8 whose squares add up to less than 2^30
 # Low bits of the squares of wide numbers, which are summed separately; also the bits of the number of squares.
 _SPARE = 14
