@@ -18,7 +18,7 @@ def divide_weights(model: GraphModule) -> None:
     """Makes weights of the parts of a weight. As the result of a call, a part would be quantised as an activation is,
     together with the others.
 
-    A weight that is also read as a whole, or that the program writes to, stays: copies of it would be trained
+    A weight that an operator reads without a view, or that the program writes to, stays: copies of it would be trained
     separately, stored twice, or keep their first value.
     """
     known: dict[Node, Tensor] = {}
