@@ -19,7 +19,7 @@ import pytest
 
 FILE = Path(__file__).with_name("costs.txt")
 
-EXPENSIVE = 0.5
+EXPENSIVE = 0.3
 """CPU seconds on the reference server. If a function's tests take longer in all, the gate runs a sample of them."""
 
 LEAST = 0.1

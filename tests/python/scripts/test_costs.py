@@ -44,7 +44,7 @@ class TestOthers:
         pass
 """
 COSTS = """\
-0.1 tests/test_a.py::TestOthers::test_few
+0.08 tests/test_a.py::TestOthers::test_few
 7.5 tests/test_a.py::TestOthers::test_slow_one
 5.0 tests/test_a.py::test_needed
 0.1 tests/test_a.py::test_quick

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The preset `wasm`: the runtime in WebAssembly, run by Node.js."""
+"""WebAssembly: the runtime by the preset `wasm`, run by Node.js, and how modules of the preset `web` are optimised."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -64,3 +65,62 @@ def test_the_preset_builds_a_runtime_that_runs_a_program() -> None:
     subprocess.run(["cmake", "--preset", "wasm"], cwd=ROOT, check=True, capture_output=True)
     subprocess.run(["cmake", "--build", "--preset", "wasm", "--target", "size_test"], cwd=ROOT, check=True)
     assert _status(ROOT / "build/wasm/tests/size/size_test") == 0
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder with a `wasm-opt`, which reverses a module and counts its runs in the file `runs`, and a `ccache`, whose
+    folder is `cache`."""
+    for name, lines in {
+        "wasm-opt": [
+            '[ "$1" != --version ] || { echo version 108; exit; }',
+            f"echo run >> {tmp_path}/runs",
+            'rev "$1" > "$4"',
+            f"[ ! -e {tmp_path}/fails ]",
+        ],
+        "ccache": [f'[ "$*" = "--get-config cache_dir" ] && echo {tmp_path}/cache'],
+    }.items():
+        (tmp_path / name).write_text("\n".join(["#!/bin/sh", *lines, ""]))
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "cache").mkdir()
+    return tmp_path
+
+
+SCRIPT = ROOT / "sdk/web/native/optimize.cmake"
+
+
+def optimized(tools: Path, module: str, *options: str) -> str:
+    """The module after sdk/web/native/optimize.cmake, or what it said if it failed."""
+    file = tools / "module.wasm"
+    file.write_text(module)
+    done = subprocess.run(
+        ["cmake", f"-DMODULE={file}", f"-DWASM_OPT={tools}/wasm-opt", *options, "-P", SCRIPT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stderr if done.returncode else file.read_text()
+
+
+def test_modules_are_optimised_once(tools: Path) -> None:
+    ccache = f"-DCCACHE={tools}/ccache"
+    assert [optimized(tools, module, ccache) for module in ("abc", "abd", "abc", "abd")] == ["cba", "dba", "cba", "dba"]
+    assert (tools / "runs").read_text() == "run\n" * 2
+
+    for file in (tools / "cache/wasm-opt").iterdir():
+        os.utime(file, (0, 0))
+    assert optimized(tools, "abc", ccache) == "cba"
+    assert optimized(tools, "xyz", ccache) == "zyx"
+    kept = sorted(file.read_text() for file in (tools / "cache/wasm-opt").iterdir())
+    assert kept == ["cba", "zyx"], "what no build used for 30 days is deleted"
+
+    assert [optimized(tools, "abc") for _ in range(2)] == ["cba", "cba"]
+    assert (tools / "runs").read_text() == "run\n" * 5, "each module is optimised without ccache"
+
+
+def test_a_failing_optimiser_leaves_nothing(tools: Path) -> None:
+    (tools / "fails").touch()
+    assert "Child return code: 1" in optimized(tools, "abc", f"-DCCACHE={tools}/ccache")
+    assert (tools / "module.wasm").read_text() == "abc" and not list((tools / "cache").rglob("*.wasm"))
+    (tools / "fails").unlink()
+    assert optimized(tools, "abc", f"-DCCACHE={tools}/ccache") == "cba"
