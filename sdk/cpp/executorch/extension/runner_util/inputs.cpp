@@ -60,6 +60,17 @@ Error set_input_over(Method& method, const TensorInfo& info, Sizes sizes, size_t
   return method.set_input(*tensor, index);
 }
 
+/// Sets an input to the value that it has. A method does not run until each of its inputs was set.
+Error keep_value(Method& method, size_t index) {
+  const runtime::EValue value = method.get_input(index);
+  const Error error = method.set_input(value, index);
+  if (error == Error::Ok || !value.isNone()) {
+    return error;  // the runtime has logged the reason
+  }
+  ET_LOG(Info, "input %zu may be any number, and has none in the program: set it before the method runs", index);
+  return Error::Ok;
+}
+
 }  // namespace
 
 Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options,
@@ -80,7 +91,10 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
       return tag.error();
     }
     if (tag.get() != Tag::Tensor) {
-      ET_LOG(Debug, "input %zu is not a tensor (%s): it keeps its value", i, tag_to_string(tag.get()));
+      const Error error = keep_value(method, i);
+      if (error != Error::Ok) {
+        return error;
+      }
       continue;
     }
     const Result<TensorInfo> info = meta.input_tensor_meta(i);

@@ -51,10 +51,11 @@ struct PrepareInputTensorsOptions {
 };
 
 /// Sets every input of `method`. Tensors are filled with ones, or with the bytes of `input_buffers` if it is not empty:
-/// a (pointer, size) for each tensor input in order, whose size is the tensor's. Int, Double and Bool inputs keep the
-/// values that they have in the program. The result owns the memory and must outlive the runs of `method`. Errors:
-/// InvalidProgram if a limit is exceeded, InvalidArgument if the buffers do not fit or the method does not take the
-/// sizes, MemoryAllocationFailed.
+/// a (pointer, size) for each tensor input in order, whose size is the tensor's. Other inputs are set to the values
+/// that they have, which are those of the program until the caller sets others. Only an input that may be any number,
+/// and has none in the program, is left to the caller: set it with Method::set_input, before or after. The result owns
+/// the memory and must outlive the runs of `method`. Errors: InvalidProgram if a limit is exceeded, InvalidArgument if
+/// the buffers do not fit, the method does not take the sizes, or an input is a list; MemoryAllocationFailed.
 runtime::Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options = {},
                                                      const std::vector<std::pair<char*, size_t>>& input_buffers = {});
 

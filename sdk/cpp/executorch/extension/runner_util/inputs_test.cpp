@@ -5,6 +5,7 @@
 
 using executorch::extension::prepare_input_tensors;
 using executorch::runtime::Error;
+using executorch::runtime::EValue;
 using namespace executorch::runtime::testing;  // NOLINT: test helpers
 using ::testing::ElementsAre;
 
@@ -33,6 +34,58 @@ TEST_F(PrepareInputsTest, InputsAreOnesOrTheGivenBytes) {
   ASSERT_TRUE(bytes.ok()) << log();
   ASSERT_EQ(method->execute(), Error::Ok);
   EXPECT_THAT(read(method->get_output(0)), ElementsAre(3, 4));
+}
+
+// A method runs only when all of its inputs were set: those that are not tensors, too.
+TEST_F(PrepareInputsTest, OtherInputsKeepTheirValues) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  const int32_t used = b.integer(7);
+  const int32_t one = b.integer(1);
+  const int32_t sum = b.integer(0);
+  b.inputs = {x, used, b.integer(3), b.real(0.5), b.boolean(true), b.string("mean"), b.null()};
+  b.outputs = {sum};
+  b.call(b.op("executorch_prim::add", "Scalar"), {used, one, sum});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  logged.clear();
+  const auto prepared = prepare_input_tensors(*method);
+  ASSERT_TRUE(prepared.ok()) << log();
+  ASSERT_EQ(method->execute(), Error::Ok) << log();
+  EXPECT_EQ(method->get_output(0).toInt(), 8);
+  ASSERT_EQ(method->set_input(EValue(int64_t{40}), 1), Error::Ok);
+  const auto again = prepare_input_tensors(*method);
+  ASSERT_TRUE(again.ok()) << log();
+  ASSERT_EQ(method->execute(), Error::Ok) << log();
+  EXPECT_EQ(method->get_output(0).toInt(), 41) << "the caller's value stays";
+}
+
+TEST_F(PrepareInputsTest, ANumberThatTheProgramLacksIsLeftToTheCaller) {
+  ProgramBuilder b;
+  const int32_t n = b.null();
+  const int32_t one = b.integer(1);
+  const int32_t sum = b.integer(0);
+  b.inputs = {n};
+  b.outputs = {sum};
+  b.call(b.op("executorch_prim::add", "Scalar"), {n, one, sum});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  logged.clear();
+  ASSERT_TRUE(prepare_input_tensors(*method).ok()) << log();
+  EXPECT_THAT(log(), ::testing::HasSubstr("input 0 may be any number, and has none in the program"));
+  EXPECT_EQ(method->execute(), Error::InvalidArgument);
+  ASSERT_EQ(method->set_input(EValue(int64_t{41}), 0), Error::Ok);
+  ASSERT_TRUE(prepare_input_tensors(*method).ok()) << log();
+  ASSERT_EQ(method->execute(), Error::Ok) << log();
+  EXPECT_EQ(method->get_output(0).toInt(), 42);
+}
+
+TEST_F(PrepareInputsTest, AListIsRefused) {
+  ProgramBuilder b;
+  b.inputs = {b.int_list({})};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  EXPECT_EQ(prepare_input_tensors(*method).error(), Error::InvalidArgument);
 }
 
 TEST_F(PrepareInputsTest, DtypesWithoutOnesNeedBuffers) {
