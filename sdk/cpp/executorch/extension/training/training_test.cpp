@@ -271,9 +271,25 @@ TEST_F(SGDTest, WrongGradientsChangeNothing) {
   EXPECT_EQ(of_integers.step({{"n", *numbers}}), Error::InvalidArgument);
 }
 
+TEST_F(SGDTest, TensorsWithoutDataAreErrorsOfTheStep) {
+  executorch::aten::SizesType sizes[] = {2};
+  executorch::aten::DimOrderType order[] = {0};
+  executorch::aten::TensorImpl impl(ScalarType::Double, 1, sizes, nullptr, order);
+  for (const Tensor& wrong : {Tensor(&impl), Tensor(nullptr)}) {
+    for (const double momentum : {0.0, 0.5}) {
+      SGD optimizer(weights, SGDOptions(1, momentum));
+      EXPECT_EQ(optimizer.step({{"w", wrong}}), Error::InvalidArgument) << "the gradient";
+      SGD of_wrong(NamedTensors{{"w", wrong}}, SGDOptions(1, momentum));
+      EXPECT_EQ(of_wrong.step(gradients), Error::InvalidArgument) << "the parameter";
+    }
+  }
+  expect_weight(1, 2);
+}
+
 TEST_F(SGDTest, WrongOptionsAndNamesAreErrorsOfTheStep) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const SGDOptions& options : {SGDOptions(-1), SGDOptions(nan), SGDOptions(1, -1), SGDOptions(1, 0, 0, -1),
+                                    SGDOptions(1, nan), SGDOptions(1, 0, 0, nan), SGDOptions(1, 0.5, nan),
                                     SGDOptions(1, 0, 0, 0, true), SGDOptions(1, 0.5, 0.5, 0, true)}) {
     SGD optimizer(weights, options);
     EXPECT_EQ(optimizer.step(gradients), Error::InvalidArgument);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/training/optimizer/sgd.h>
 
+#include <cmath>
+
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
@@ -36,6 +38,10 @@ void step_elements(const SGDOptions& options, bool is_first, const Tensor& gradi
   }
 }
 
+bool has_data(const Tensor& tensor) {
+  return tensor.numel() == 0 || tensor.const_data_ptr() != nullptr;
+}
+
 bool is_like(const Tensor& a, const Tensor& b) {
   const auto order_of_a = a.dim_order();
   const auto order_of_b = b.dim_order();
@@ -48,6 +54,8 @@ Error check_options(const SGDOptions& options) {
   ET_CHECK_OR_RETURN_ERROR(is_valid, InvalidArgument,
                            "expected lr, momentum and weight_decay from 0 on, found %g, %g and %g", options.lr(),
                            options.momentum(), options.weight_decay());
+  ET_CHECK_OR_RETURN_ERROR(!std::isnan(options.dampening()), InvalidArgument,
+                           "expected a number as dampening, found NaN");
   ET_CHECK_OR_RETURN_ERROR(!options.nesterov() || (options.momentum() > 0 && options.dampening() == 0), InvalidArgument,
                            "nesterov needs a momentum above 0 and no dampening, found %g and %g", options.momentum(),
                            options.dampening());
@@ -87,6 +95,14 @@ Error SGD::check(const std::map<std::string_view, Tensor>& named_gradients) cons
     ET_CHECK_OR_RETURN_ERROR(found != parameters_.end(), InvalidArgument, "there is no parameter %.*s", length,
                              name.data());
     const Tensor& value = found->second.value;
+    for (const Tensor* const tensor : {&value, &gradient}) {
+      const char* const what = tensor == &value ? "parameter" : "gradient";
+      // A null TensorPtr becomes such a tensor.
+      ET_CHECK_OR_RETURN_ERROR(tensor->unsafeGetTensorImpl() != nullptr, InvalidArgument,
+                               "the %s %.*s is a null pointer: expected a tensor", what, length, name.data());
+      ET_CHECK_OR_RETURN_ERROR(tensor->device().is_cpu() && has_data(*tensor), InvalidArgument,
+                               "the %s %.*s has no data in CPU memory", what, length, name.data());
+    }
     ET_CHECK_OR_RETURN_ERROR(value.scalar_type() == ScalarType::Float || value.scalar_type() == ScalarType::Double,
                              InvalidArgument, "expected a parameter of dtype Float or Double, found %.*s with %s",
                              length, name.data(), runtime::toString(value.scalar_type()));

@@ -27,8 +27,8 @@ class SGDParamState {
   executorch::aten::Tensor momentum_buffer_;
 };
 
-/// The hyperparameters of `torch.optim.SGD`. `lr`, `momentum` and `weight_decay` may not be negative, and `nesterov`
-/// needs a momentum and no dampening; `SGD::step` refuses others.
+/// The hyperparameters of `torch.optim.SGD`. `lr`, `momentum` and `weight_decay` may not be negative, none may be NaN,
+/// and `nesterov` needs a momentum and no dampening; `SGD::step` refuses others.
 class SGDOptions {
  public:
   explicit SGDOptions(double lr, double momentum = 0, double dampening = 0, double weight_decay = 0,
@@ -106,8 +106,8 @@ class SGD {
   /// the names of the parameters, with the same sizes, dim order and dtype, which is Float or Double.
   ///
   /// InvalidArgument, after a log line and without any change: for options that SGDOptions excludes, for a gradient
-  /// without a parameter or unlike it, and for a name that is in two groups. MemoryAllocationFailed if there is no
-  /// memory for a velocity.
+  /// without a parameter or unlike it, for a tensor without data in CPU memory, and for a name that is in two groups.
+  /// MemoryAllocationFailed if there is no memory for a velocity.
   ET_NODISCARD runtime::Error step(const std::map<std::string_view, executorch::aten::Tensor>& named_gradients);
 
  private:
