@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/executor/test/program_builder.h>
 
 #include "paths.h"
 
@@ -21,6 +23,9 @@ using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
+using executorch::runtime::testing::ProgramBuilder;
+using executorch::runtime::testing::ProgramBytes;
+using executorch::runtime::testing::TensorSpec;
 using executorch::tests::kCorpusFolder;
 using testing::Each;
 using testing::ElementsAre;
@@ -76,6 +81,41 @@ TEST(ModuleCallsTest, NullTensorsAreErrors) {
   }
   EXPECT_EQ(module.forward(null).error(), Error::InvalidArgument);
   EXPECT_THAT(values(module.forward()->at(0)), ElementsAre(2, 4, 6, 8, 10, 12)) << "the presets are kept";
+}
+
+/// x + x into a tensor without planned memory. Returns it, and as the second output either x or it once more.
+ProgramBytes doubled(bool is_second_x) {
+  TensorSpec spec{{2}};
+  spec.planned = false;
+  ProgramBuilder b;
+  const int32_t x = b.tensor(spec);
+  const int32_t out = b.tensor(spec);
+  b.inputs = {x};
+  b.outputs = {out, is_second_x ? x : out};
+  b.call(b.op("aten::add", "out"), {x, x, b.integer(1), out, out});
+  return b.finish();
+}
+
+// The runtime refuses the second output only after the first one was put into the caller's memory.
+TEST(ModuleCallsTest, OutputsAreSetAllOrNone) {
+  for (const bool is_second_x : {true, false}) {
+    const ProgramBytes bytes = doubled(is_second_x);
+    Module module(std::make_unique<BufferDataLoader>(bytes.data(), bytes.size()));
+    const auto x = full({2}, 3), first = zeros({2}), second = zeros({2});
+    ASSERT_TRUE(module.forward(x).ok());
+    EXPECT_NE(module.set_outputs({first, second}), Error::Ok);
+    const auto outputs = module.forward(x);
+    ASSERT_TRUE(outputs.ok());
+    EXPECT_THAT(values(outputs->at(0)), Each(6.0f));
+    EXPECT_THAT(values(*first), Each(0.0f)) << "the caller may have freed it";
+    EXPECT_THAT(values(*second), Each(0.0f));
+  }
+  const ProgramBytes bytes = doubled(false);
+  Module module(std::make_unique<BufferDataLoader>(bytes.data(), bytes.size()));
+  const auto x = full({2}, 3), both = zeros({2});
+  ASSERT_EQ(module.set_outputs({both, both}), Error::Ok);
+  ASSERT_TRUE(module.forward(x).ok());
+  EXPECT_THAT(values(*both), Each(6.0f));
 }
 
 // A rank that kernels do not support is an error of the module as well.

@@ -10,6 +10,7 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -86,6 +87,18 @@ Error check_output(const Method& method, const char* method_name, const EValue& 
 Error put_output(Method& method, const EValue& output_value, size_t output_index) {
   const executorch::aten::Tensor& tensor = output_value.toTensor();
   return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
+}
+
+/// A method may return a tensor twice: both outputs then have the memory that was set last.
+Error check_all_put(const Method& method, const char* method_name, const std::vector<EValue>& output_values) {
+  for (size_t i = 0; i < output_values.size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(
+        method.get_output(i).toTensor().const_data_ptr() == output_values[i].toTensor().const_data_ptr(),
+        InvalidArgument,
+        "output %zu of method '%s' is the same tensor as a later one: expected the same memory for both", i,
+        method_name);
+  }
+  return Error::Ok;
 }
 
 }  // namespace
@@ -277,14 +290,31 @@ Error Module::set_outputs(const std::string& method_name, const std::vector<EVal
   const size_t count = method.outputs_size();
   ET_CHECK_OR_RETURN_ERROR(output_values.size() == count, InvalidArgument, "method '%s' has %zu outputs, found %zu",
                            method_name.c_str(), count, output_values.size());
-  // All are checked first: after an error, no output is in memory that the caller might free.
   for (size_t i = 0; i < count; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_output(method, method_name.c_str(), output_values[i], i));
   }
-  for (size_t i = 0; i < count; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(put_output(method, output_values[i], i));
-  }
-  return Error::Ok;
+  return internal::report_bad_alloc([&]() -> Error {
+    std::vector<void*> before(count);
+    for (size_t i = 0; i < count; ++i) {
+      before[i] = const_cast<void*>(method.get_output(i).toTensor().const_data_ptr());
+    }
+    Error error = Error::Ok;
+    size_t done = 0;
+    while (done < count && error == Error::Ok) {
+      error = put_output(method, output_values[done], done);
+      done += error == Error::Ok;
+    }
+    if (error == Error::Ok) {
+      error = check_all_put(method, method_name.c_str(), output_values);
+    }
+    // After an error, no output is in memory that the caller might free.
+    for (size_t i = done; error != Error::Ok && i > 0; --i) {
+      const executorch::aten::Tensor& tensor = method.get_output(i - 1).toTensor();
+      runtime::internal::set_data(tensor, before[i - 1],
+                                  before[i - 1] == nullptr ? 0 : output_values[i - 1].toTensor().nbytes());
+    }
+    return error;
+  });
 }
 
 Result<std::vector<EValue>> Module::get_outputs(const std::string& method_name) {
