@@ -2,6 +2,7 @@
 // An application's own tokenizer and its own way to choose tokens, with the public headers alone. The program is made
 // by tests/data/make_language_model.py; expected tokens come from its logits, which this file reads without the runner.
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/runner/text_llm_engine.h>
 #include <executorch/extension/llm/sampler/logit_processor.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
@@ -111,6 +112,37 @@ TEST(OwnPartsTest, TokenizerAndSamplerOfTheApplicationLE25) {
   std::string text;
   ASSERT_EQ(runner->generate(kPrompt, config, [&](const std::string& piece) { text += piece; }), Error::Ok);
   EXPECT_EQ(text, expected(20));
+}
+
+// The context has 64 tokens (make_language_model.py). Its last one is sampled, and no token can follow it.
+TEST(OwnPartsTest, ASessionOfTheEngineEndsWithTheContext) {
+  constexpr int64_t kContext = 64;
+  const auto engine = llm::TextLLMEngine::create(LANGUAGE_MODEL, std::make_shared<SmallLetters>());
+  ASSERT_TRUE(engine.ok());
+  const auto session = (*engine)->create_session();
+  ASSERT_TRUE(session.ok());
+  llm::SamplingConfig greedy;
+  greedy.temperature = 0;
+  const std::vector<uint64_t> prompt = *SmallLetters().encode(kPrompt, 0, 0);
+  std::vector<uint64_t> tokens;
+  for (int conversation = 0; conversation < 2; ++conversation) {
+    ASSERT_EQ((*session)->prefill_tokens(prompt), Error::Ok);
+    for (int64_t position = static_cast<int64_t>(prompt.size()) + 1; position <= kContext; ++position) {
+      const auto result = (*session)->decode_one(greedy);
+      ASSERT_TRUE(result.ok()) << position;
+      EXPECT_EQ((*session)->position(), position);
+      EXPECT_EQ(result->is_terminal, position == kContext);
+      tokens.push_back(result->token_id);
+    }
+    for (int call = 0; call < 2; ++call) {
+      EXPECT_EQ((*session)->decode_one(greedy).error(), Error::InvalidState);
+      EXPECT_EQ((*session)->position(), kContext);
+    }
+    ASSERT_EQ((*session)->reset(), Error::Ok);
+  }
+  const auto half = static_cast<std::ptrdiff_t>(tokens.size() / 2);
+  EXPECT_EQ(std::vector<uint64_t>(tokens.begin(), tokens.begin() + half),
+            std::vector<uint64_t>(tokens.begin() + half, tokens.end()));
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ class TextSession final : public LLMSession {
   Result<DecodeResult> decode_one(const SamplingConfig& sampling) override {
     ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
     if (conversation_.pending()) {
+      ET_CHECK_OR_RETURN_ERROR(conversation_.room() > 0, InvalidState,
+                               "the context is full: it ended at %" PRId64 " tokens; call reset() to begin another",
+                               conversation_.position());
       ET_CHECK_OK_OR_RETURN_ERROR(run({}));
     }
     ET_CHECK_OR_RETURN_ERROR(has_logits_, InvalidState,
