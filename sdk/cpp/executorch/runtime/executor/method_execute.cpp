@@ -32,9 +32,10 @@ bool lacks_data(const Tensor& tensor) {
           internal::shape_dynamism_of(tensor) == executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND);
 }
 
-bool lacks_data(const EValue& value) {
+/// The tensor without data that `value` is, or the first one in its list; null if it has none.
+const EValue* without_data(const EValue& value) {
   if (value.isTensor()) {
-    return lacks_data(value.toTensor());
+    return lacks_data(value.toTensor()) ? &value : nullptr;
   }
   executorch::aten::ArrayRef<EValue*> items;
   if (value.isTensorList()) {
@@ -44,10 +45,10 @@ bool lacks_data(const EValue& value) {
   }
   for (const EValue* item : items) {
     if (item != nullptr && item->isTensor() && lacks_data(item->toTensor())) {
-      return true;
+      return item;
     }
   }
-  return false;
+  return nullptr;
 }
 
 // Builds for small code have no fast path for kernels.
@@ -382,10 +383,11 @@ Error Method::run_delegate(const Instruction& instruction) {
 
 Error Method::check_data(const Instruction& instruction) const {
   for (uint32_t i = 0; i < instruction.num_args; ++i) {
-    if (!lacks_data(*instruction.args[i])) {
+    const EValue* const found = without_data(*instruction.args[i]);
+    if (found == nullptr) {
       continue;
     }
-    const auto value = instruction.args[i] - values_;
+    const auto value = found - values_;
     for (size_t output = 0; output < outputs_size(); ++output) {
       ET_CHECK_OR_RETURN_ERROR(
           output_index(output) != value, InvalidState,

@@ -81,6 +81,20 @@ TEST_F(OperandMemoryTest, OutputsLieApart) {
   EXPECT_THAT(log(), HasSubstr("writes value 1 over the memory of its argument, value 2"));
 }
 
+// The memory that an output gets later would be written twice, too. Only tensors without elements have none to share.
+TEST_F(OperandMemoryTest, OutputsWithoutPlannedMemoryAreDifferentValues) {
+  for (const int32_t size : {2, 0}) {
+    ProgramBuilder b;
+    const int32_t x = b.tensor(at(0));
+    const int32_t out = b.tensor(unplanned({size}));
+    b.inputs = {x};
+    b.outputs = {out};
+    b.call(b.op("test::add", "out"), {x, out, out, b.tensor_list({out, out})});
+    EXPECT_EQ(load(b).error(), size > 0 ? Error::InvalidProgram : Error::Ok) << log();
+  }
+  EXPECT_THAT(log(), HasSubstr("has value 1 for two of its outputs"));
+}
+
 TEST_F(OperandMemoryTest, AViewHasTheMemoryOfWhatItShows) {
   ProgramBuilder b;
   const int32_t x = b.tensor(at(0, {4}));
@@ -140,6 +154,27 @@ TEST_F(OperandMemoryTest, AnOutputThatMayGrowNeedsMemoryAlsoWhenItIsEmpty) {
   ASSERT_EQ(method->set_input(EValue(tensor(data, {2})), 0), Error::Ok);
   EXPECT_EQ(method->execute(), Error::InvalidProgram);
   EXPECT_THAT(log(), HasSubstr("a tensor without data"));
+}
+
+// The caller can mend it: the error names the output, also where an operator writes a list.
+TEST_F(OperandMemoryTest, AnOutputWithoutMemoryIsNamedInLists) {
+  for (const bool in_list : {false, true}) {
+    ProgramBuilder b;
+    const int32_t x = b.tensor(at(0));
+    const int32_t out = b.tensor(unplanned());
+    const int32_t list = b.tensor_list({out});
+    b.inputs = {x};
+    b.outputs = {out};
+    b.call(b.op("test::add", "out"),
+           in_list ? std::vector<int32_t>{x, x, list, list} : std::vector<int32_t>{x, x, out, out});
+    auto method = load(b);
+    ASSERT_TRUE(method.ok()) << log();
+    std::vector<float> data{1, 2};
+    ASSERT_EQ(method->set_input(EValue(tensor(data, {2})), 0), Error::Ok);
+    logged.clear();
+    EXPECT_EQ(method->execute(), Error::InvalidState) << in_list;
+    EXPECT_THAT(log(), HasSubstr("Output 0 of method 'forward' has no planned memory and was given none"));
+  }
 }
 
 }  // namespace
