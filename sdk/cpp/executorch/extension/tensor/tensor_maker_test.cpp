@@ -72,3 +72,48 @@ TEST_F(TensorMakerTest, Random) {
               Each(testing::AllOf(testing::Ge(-2), testing::Lt(0))));
   EXPECT_EQ(randint_like(rand({2}), 0, 2)->scalar_type(), ScalarType::Float);
 }
+
+// A float of [0, 1) rounds to 1 as BFloat16 in 1 of 512 cases, and as Half in 1 of 4096.
+TEST_F(TensorMakerTest, RandomNumbersOfFewDigitsAreBelow1) {
+  const auto half = values<executorch::aten::Half>(rand({100000}, ScalarType::Half));
+  const auto bfloat16 = values<executorch::aten::BFloat16>(rand({20000}, ScalarType::BFloat16));
+  float sum = 0;
+  for (const auto number : half) {
+    const auto value = static_cast<float>(number);
+    ASSERT_TRUE(value >= 0 && value < 1) << value;
+    sum += value;
+  }
+  EXPECT_NEAR(sum / static_cast<float>(half.size()), 0.5, 0.01);
+  for (const auto number : bfloat16) {
+    ASSERT_TRUE(static_cast<float>(number) >= 0 && static_cast<float>(number) < 1) << static_cast<float>(number);
+  }
+  const auto doubles = values<double>(rand({1000}, ScalarType::Double));
+  EXPECT_THAT(doubles, Each(testing::AllOf(testing::Ge(0.0), testing::Lt(1.0))));
+  EXPECT_THAT(doubles,
+              testing::Contains(testing::ResultOf(
+                  [](double x) { return static_cast<double>(static_cast<float>(x)) == x; }, testing::IsFalse())))
+      << "with the digits of doubles";
+}
+
+// torch.randint raises an error for each of these. They would wrap to other numbers.
+TEST_F(TensorMakerTest, RandomIntegersAreInTheRangeOfTheirType) {
+  struct Case {
+    int64_t low;
+    int64_t high;
+    ScalarType type;
+    bool fits;
+  };
+  for (const Case& c :
+       {Case{0, 256, ScalarType::Byte, true}, Case{0, 257, ScalarType::Byte, false},
+        Case{-1, 3, ScalarType::Byte, false}, Case{-128, 128, ScalarType::Char, true},
+        Case{-129, 0, ScalarType::Char, false}, Case{0, 32769, ScalarType::Short, false},
+        Case{0, int64_t{1} << 31, ScalarType::Int, true}, Case{0, (int64_t{1} << 31) + 1, ScalarType::Int, false},
+        Case{INT64_MIN, INT64_MAX, ScalarType::Long, true}, Case{0, 65537, ScalarType::UInt16, false},
+        Case{0, int64_t{1} << 32, ScalarType::UInt32, true}, Case{-1, 2, ScalarType::UInt64, false},
+        Case{0, INT64_MAX, ScalarType::UInt64, true}, Case{0, 2, ScalarType::Bool, true},
+        Case{0, 3, ScalarType::Bool, false}, Case{-65504, 65505, ScalarType::Half, true},
+        Case{0, 65506, ScalarType::Half, false}, Case{INT64_MIN, INT64_MAX, ScalarType::Float, true}}) {
+    EXPECT_EQ(randint(c.low, c.high, {20}, c.type) != nullptr, c.fits)
+        << c.low << " to " << c.high << " of dtype " << static_cast<int>(c.type);
+  }
+}

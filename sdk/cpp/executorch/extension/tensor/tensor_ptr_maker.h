@@ -209,7 +209,8 @@ inline TensorPtr zeros_like(const TensorPtr& other, aten::ScalarType type = aten
   });
 }
 
-/// A tensor with elements uniform in [0, 1).
+/// A tensor with elements uniform in [0, 1): multiples of 2^-11 for Half, 2^-8 for BFloat16, 2^-24 for Float and 2^-53
+/// for Double. Integers are 0.
 TensorPtr rand_strided(std::vector<aten::SizesType> sizes, std::vector<aten::StridesType> strides,
                        aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
@@ -247,7 +248,8 @@ inline TensorPtr randn_like(const TensorPtr& other, aten::ScalarType type = aten
   });
 }
 
-/// A tensor with integer elements uniform in [low, high).
+/// A tensor with integer elements uniform in [low, high). Null, after a log line, if `low` or `high` - 1 is beyond the
+/// range of the dtype. As in PyTorch, a floating-point type rounds integers that have more digits than it.
 TensorPtr randint_strided(int64_t low, int64_t high, std::vector<aten::SizesType> sizes,
                           std::vector<aten::StridesType> strides, aten::ScalarType type = aten::ScalarType::Int,
                           aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
