@@ -125,13 +125,28 @@ void for_each_name(const fs::path& folder, const Function& function) {
 #endif
 }
 
+/// Whether a text is a version behind a dot (".2", ".10.1"), or empty.
+bool is_version_or_empty(const std::string& text) {
+  return text.empty() || (text[0] == '.' && text.find_first_not_of(".0123456789") == std::string::npos);
+}
+
+/// Whether a file's name is `start` and `end`, with a version between them or behind them.
+bool is_name_with_version(const std::string& file, const std::string& start, const std::string& end) {
+  const size_t at = file.find(end, start.size());
+  return file.compare(0, start.size(), start) == 0 && at != std::string::npos &&
+         is_version_or_empty(file.substr(start.size(), at - start.size())) &&
+         is_version_or_empty(file.substr(at + end.size()));
+}
+
 /// Of the files in a folder that are called `name`, or `name` with a version at its end or inside (libx.so.2,
 /// libx.2.dylib), the one with the highest version; `name` alone is the lowest. "" if the folder has none.
 std::string file_in(const fs::path& folder, const std::string& name) {
-  const std::string start = name.substr(0, name.rfind('.')) + ".";
+  const size_t dot = std::min(name.rfind('.'), name.size());
+  const std::string start = name.substr(0, dot);
+  const std::string end = name.substr(dot);
   std::string found;
   for_each_name(folder, [&](const std::string& file) {
-    if (file.compare(0, start.size(), start) == 0 &&
+    if (is_name_with_version(file, start, end) &&
         (found.empty() || version_of(found, start.size()) < version_of(file, start.size()))) {
       found = file;
     }

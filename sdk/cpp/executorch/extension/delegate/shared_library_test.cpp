@@ -154,6 +154,18 @@ TEST_F(SharedLibraryTest, InTheFolderOfTheVariableTheHighestVersionIsTaken) {
   EXPECT_THAT(open({"libstand_in.so"}).problem(), HasSubstr("libstand_in.so.10.2 ("));
 }
 
+// A static library, a text or a file that somebody saved under another name is no version of the library.
+TEST_F(SharedLibraryTest, InTheFolderOfTheVariableOtherFilesAreNotTaken) {
+  setenv(kVariable, folder_.string().c_str(), 1);
+  for (const char* const name : {"libstand_in.a", "libstand_in.txt", "libstand_in.2.txt", "libstand_in.so.old",
+                                 "libstand_in.so.99.debug", "libstand_in.99.a", "libstand_in.cpython-313.so"}) {
+    text_file(name);
+  }
+  EXPECT_EQ(open({"libstand_in.so"}).error(), Error::NotFound);
+  copy("libstand_in.2.so");
+  EXPECT_EQ(open({"libstand_in.so"}).error(), Error::Ok) << open({"libstand_in.so"}).problem();
+}
+
 struct StandIn {
   int (*sum)(int, int) = nullptr;
   std::string version;
