@@ -129,6 +129,10 @@ void print_tensor(std::ostream& os, const aten::Tensor& tensor) {
     os << (i > 0 ? ", " : "") << tensor.size(i);
   }
   os << "], ";
+  if (tensor.numel() > 0 && !tensor.device().is_cpu()) {
+    os << "on device type " << static_cast<int>(tensor.device().type()) << ")";
+    return;
+  }
   if (tensor.const_data_ptr() == nullptr && tensor.numel() > 0) {
     os << "no data)";
     return;

@@ -77,6 +77,16 @@ TEST(PrintEvalueTest, Tensors) {
   EXPECT_EQ(print(EValue(*make_tensor_ptr({2}, nullptr))), "tensor(sizes=[2], no data)");
 }
 
+// The host cannot read a device's memory; the pointer stands for memory that must not be read.
+TEST(PrintEvalueTest, TensorsOfDevices) {
+  executorch::runtime::runtime_init();
+  executorch::aten::SizesType sizes[] = {2};
+  executorch::aten::DimOrderType order[] = {0};
+  executorch::aten::TensorImpl impl(ScalarType::Float, 1, sizes, reinterpret_cast<void*>(uintptr_t{16}), order, nullptr,
+                                    executorch::aten::TensorShapeDynamism::STATIC, executorch::aten::DeviceType::CUDA);
+  EXPECT_EQ(print(EValue(executorch::aten::Tensor(&impl))), "tensor(sizes=[2], on device type 1)");
+}
+
 TEST(PrintEvalueTest, ListsAreElidedInTheMiddle) {
   EXPECT_EQ(print_doubles({}), "(len=0)[]");
   EXPECT_EQ(print_doubles({-2.2, -1, 0, INFINITY, NAN, 3.3}), "(len=6)[-2.2, -1., 0., inf, nan, 3.3]");
