@@ -101,13 +101,15 @@ uint32_t begin_profiling(const char* name) {
   event.instruction_idx = profile_state.instruction_idx;
   event.end_time = 0;
   event.start_time = pal_current_ticks();
-  return h.prof_entries++;
+  return current_block * MAX_PROFILE_EVENTS + h.prof_entries++;
 }
 
 void end_profiling(uint32_t token_id) {
-  // False if a dump or a reset has removed the span, and no later one has its number.
-  if (num_blocks > 0 && token_id < header(current_block).prof_entries) {
-    events(current_block)[token_id].end_time = pal_current_ticks();
+  const uint32_t block = token_id / MAX_PROFILE_EVENTS;
+  const uint32_t event = token_id % MAX_PROFILE_EVENTS;
+  // False if a dump or a reset has removed the span, and no later one has its token.
+  if (block < num_blocks && event < header(block).prof_entries) {
+    events(block)[event].end_time = pal_current_ticks();
   }
 }
 

@@ -91,7 +91,8 @@ constexpr uint32_t prof_not_recorded = 0xFFFFFFFFu;
 void profiler_init(void);
 /// Starts a span; `name` must live until the dump. Returns a token for end_profiling(), or prof_not_recorded.
 uint32_t begin_profiling(const char* name);
-/// Ends a span of the current block. Does nothing if it did not fit, or was dumped and no later span has its token.
+/// Ends a span, also if another block has been started since. Does nothing if it did not fit, or was dumped and no
+/// later span has its token.
 void end_profiling(uint32_t token_id);
 void dump_profile_stats(prof_result_t* prof_result);
 void reset_profile_stats();

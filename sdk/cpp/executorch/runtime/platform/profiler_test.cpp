@@ -47,6 +47,26 @@ TEST(ProfilerTest, RecordsSpansAndAllocations) {
   EXPECT_EQ(result.num_blocks, 1u);
 }
 
+TEST(ProfilerTest, ASpanEndsInTheBlockInWhichItBegan) {
+  PalSpy spy;
+  InterceptWith intercept(spy);
+  prof_result_t result;
+  EXECUTORCH_DUMP_PROFILE_RESULTS(&result);  // of other tests
+  const uint32_t outer = EXECUTORCH_BEGIN_PROF("outer");
+  EXECUTORCH_PROFILE_CREATE_BLOCK("second");
+  const uint32_t inner = EXECUTORCH_BEGIN_PROF("inner");
+  EXECUTORCH_END_PROF(outer);
+  EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
+  ASSERT_EQ(result.num_blocks, 2u);
+  EXPECT_NE(outer, inner);
+  prof_event_t events[2];
+  for (size_t block = 0; block < 2; ++block) {
+    std::memcpy(&events[block], result.prof_data + block * prof_buf_size + prof_events_offset, sizeof(prof_event_t));
+  }
+  EXPECT_EQ(events[0].end_time, PalSpy::kTimestamp);
+  EXPECT_EQ(events[1].end_time, 0u) << "it has not ended";
+}
+
 // Programs decide how many spans and allocations there are, so a full table must not end the process.
 TEST(ProfilerTest, WhatDoesNotFitIsLeftOut) {
   PalSpy spy;
