@@ -342,7 +342,8 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   if (ET_LOG_ENABLED && instruction->kernel == nullptr && !operator_missing[op_index] &&
       find_kernel(name, {}, kernel_registry) != nullptr) {
     // There are kernels for other tensors: log for which tensors one is missing.
-    (void)get_op_function_from_registry(name, key);
+    (void)(kernel_registry.empty() ? get_op_function_from_registry(name, key)
+                                   : get_op_function_from_registry(name, key, kernel_registry));
   }
   operator_missing[op_index] |= instruction->kernel == nullptr;
   return Error::Ok;

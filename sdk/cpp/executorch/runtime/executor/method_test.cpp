@@ -248,6 +248,22 @@ TEST_F(MethodTest, AllThatIsMissingIsNamedAtOnce) {
                           "its list): test::absent_one.out, test::absent_two"));
 }
 
+// The list that the caller gives is searched, so the log tells of it, whatever the registry has.
+TEST_F(MethodTest, AKernelForOtherTensorsInTheCallersListIsNamed) {
+  const auto nothing = [](executorch::runtime::KernelRuntimeContext&, executorch::runtime::Span<EValue*>) {};
+  static const bool is_registered =
+      executorch::runtime::register_kernel(executorch::runtime::Kernel("test::listed.out", nothing)) == Error::Ok;
+  ASSERT_TRUE(is_registered);
+  const executorch::runtime::Kernel list[] = {
+      executorch::runtime::Kernel("test::listed.out", "dtypes/000100000000000000000000000000", nothing)};
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  b.call(b.op("test::listed", "out"), {x, x});
+  EXPECT_EQ(load(b, nullptr, nullptr, executorch::runtime::Span<const executorch::runtime::Kernel>(list)).error(),
+            Error::OperatorMissing);
+  EXPECT_THAT(log(), HasSubstr("kernel 'test::listed.out' is not registered for these tensors (dtype Float"));
+}
+
 TEST_F(MethodTest, AFailingKernelIsNamedAndTheMethodGoesOn) {
   ProgramBuilder b;
   const int32_t x = b.tensor(at(0));
