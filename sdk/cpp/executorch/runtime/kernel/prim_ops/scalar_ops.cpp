@@ -29,6 +29,9 @@ Number make_real(double value) {
   return {false, 0, value};
 }
 
+/// 2^63, the first float above all ints: 2^63 - 1 is not a double.
+constexpr double kBound = 9223372036854775808.0;
+
 /// The result of an operation.
 using Outcome = Result<EValue>;
 
@@ -43,8 +46,6 @@ Outcome divided_by_zero(const char* name) {
 }
 
 Outcome to_integer(double value, const char* name) {
-  // 2^63 is a double, 2^63 - 1 is not.
-  constexpr double kBound = 9223372036854775808.0;
   if (!(value >= -kBound && value < kBound)) {
     return out_of_range(name);
   }
@@ -140,12 +141,35 @@ Outcome truediv(const Number& a, const Number& b) {
   return EValue(a.real / b.real);
 }
 
+/// A float without its fraction; the nearest limit outside of the range.
+int64_t whole(double value) {
+  if (!(value < kBound)) {
+    return INT64_MAX;
+  }
+  return value > -kBound ? static_cast<int64_t>(value) : INT64_MIN;
+}
+
+/// -1, 0 or 1 if `a` is less than, equal to or greater than `b`, and 2 if one of them is NaN. Exact, as in Python:
+/// 2^53 + 1 is greater than the float 2^53, although it becomes that float.
+int order(const Number& a, const Number& b) {
+  if (!(a.real == b.real)) {
+    return a.real < b.real ? -1 : a.real > b.real ? 1 : 2;
+  }
+  const int64_t x = a.is_int ? a.integer : whole(a.real);
+  const int64_t y = b.is_int ? b.integer : whole(b.real);
+  if (x != y) {
+    return x > y ? 1 : -1;
+  }
+  return a.real < kBound ? 0
+                         : static_cast<int>(b.is_int) - static_cast<int>(a.is_int);  // floats from 2^63 on exceed ints
+}
+
 Outcome eq(const Number& a, const Number& b) {
-  return EValue(a.is_int && b.is_int ? a.integer == b.integer : a.real == b.real);
+  return EValue(order(a, b) == 0);
 }
 
 Outcome gt(const Number& a, const Number& b) {
-  return EValue(a.is_int && b.is_int ? a.integer > b.integer : a.real > b.real);
+  return EValue(order(a, b) == 1);
 }
 
 Outcome lt(const Number& a, const Number& b) {
@@ -153,7 +177,8 @@ Outcome lt(const Number& a, const Number& b) {
 }
 
 Outcome ge(const Number& a, const Number& b) {
-  return EValue(a.is_int && b.is_int ? a.integer >= b.integer : a.real >= b.real);
+  const int found = order(a, b);
+  return EValue(found == 0 || found == 1);
 }
 
 Outcome le(const Number& a, const Number& b) {

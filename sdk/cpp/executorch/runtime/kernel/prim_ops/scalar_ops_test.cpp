@@ -142,6 +142,44 @@ TEST_F(ScalarOpsTest, Comparisons) {
   }
 }
 
+// As Python compares them: an int is not rounded to a float first.
+TEST_F(ScalarOpsTest, AnIntAndAFloatAreComparedExactly) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  struct Case {
+    int64_t integer;
+    double real;
+    int sign;  // of integer - real
+  };
+  constexpr int64_t kTwo53 = int64_t{1} << 53;
+  constexpr double kTwo63 = 9223372036854775808.0;
+  for (const Case& c :
+       {Case{kTwo53 + 1, 9007199254740992.0, 1}, Case{kTwo53, 9007199254740992.0, 0},
+        Case{kTwo53 - 1, 9007199254740992.0, -1}, Case{-kTwo53 - 1, -9007199254740992.0, -1}, Case{kMax, kTwo63, -1},
+        Case{kMax - 511, kTwo63, -1}, Case{INT64_MIN, -kTwo63, 0}, Case{INT64_MIN + 1, -kTwo63, 1},
+        Case{kMax, infinity, -1}, Case{INT64_MIN, -infinity, 1}, Case{kMax, 1e300, -1}, Case{INT64_MIN, -1e300, 1},
+        Case{2, 2.5, -1}, Case{-2, -2.5, 1}, Case{0, -0.0, 0}}) {
+    SCOPED_TRACE(testing::Message() << c.integer << " and " << c.real);
+    const int64_t i = c.integer;
+    const double r = c.real;
+    EXPECT_EQ(call_bool("eq.Scalar", i, r), c.sign == 0);
+    EXPECT_EQ(call_bool("eq.Scalar", r, i), c.sign == 0);
+    EXPECT_EQ(call_bool("gt.Scalar", i, r), c.sign > 0);
+    EXPECT_EQ(call_bool("gt.Scalar", r, i), c.sign < 0);
+    EXPECT_EQ(call_bool("lt.Scalar", i, r), c.sign < 0);
+    EXPECT_EQ(call_bool("lt.Scalar", r, i), c.sign > 0);
+    EXPECT_EQ(call_bool("ge.Scalar", i, r), c.sign >= 0);
+    EXPECT_EQ(call_bool("ge.Scalar", r, i), c.sign <= 0);
+    EXPECT_EQ(call_bool("le.Scalar", i, r), c.sign <= 0);
+    EXPECT_EQ(call_bool("le.Scalar", r, i), c.sign >= 0);
+  }
+  for (const char* name : {"eq.Scalar", "gt.Scalar", "lt.Scalar", "ge.Scalar", "le.Scalar"}) {
+    EXPECT_FALSE(call_bool(name, int64_t{1}, std::nan(""))) << name;
+    EXPECT_FALSE(call_bool(name, std::nan(""), kMax)) << name;
+    EXPECT_EQ(call_bool(name, infinity, infinity), name[1] == 'q' || name[1] == 'e') << name;
+    EXPECT_EQ(call_bool(name, kTwo63, 1e300), name[0] == 'l') << name;
+  }
+}
+
 TEST_F(ScalarOpsTest, MinimumMaximumAndChoice) {
   EXPECT_EQ(call_int("sym_max.Scalar", int64_t{2}, int64_t{3}), 3);
   EXPECT_EQ(call_double("sym_max.Scalar", int64_t{2}, 1.5), 2.0);
