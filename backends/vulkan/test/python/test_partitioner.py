@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,48 @@ def test_integers_that_the_gpu_computes() -> None:
     model.computed = True
     left = lowered.left(lowered.lower(model, inputs))
     assert "it reads an integer that the GPU computes" in left["_local_scalar_dense_default"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: torch.add(n, n, alpha=2),
+        lambda n: torch.add(n + 5, n, alpha=-1),
+        lambda n: torch.ops.aten.add.Scalar(n, 1, 2),
+        lambda n: torch.ops.aten.sub.Scalar(n, -1, 2),
+        lambda n: torch.rsub(n, 5),
+        lambda n: torch.rsub(n, 7, alpha=2),
+    ],
+)
+def test_integers_from_sums_with_factors(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """The length is what eager computes, wherever the sum with the factor is computed."""
+
+    class Slices(nn.Module):
+        def forward(self, x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+            length = function(n)[0].item()
+            torch._check(length >= 1)
+            torch._check(length <= 8)
+            return torch.relu(x[:length].sum(0))
+
+    inputs = torch.randn(8, 3), torch.tensor([2])
+    lowered.check(lowered.lower(Slices(), inputs), Slices(), inputs)
+
+
+@pytest.mark.parametrize("alpha", [1, 3])
+def test_norms_with_a_factor_of_epsilon(alpha: int) -> None:
+    class Norm(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.rand(8))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            mean = (x * x).mean(-1, keepdim=True)
+            return x * torch.rsqrt(torch.add(mean, 0.5, alpha=alpha)) * self.weight
+
+    model, inputs = Norm().eval(), (torch.randn(2, 3, 8),)
+    program = lowered.lower(model, inputs)
+    assert lowered.names(program) == ["et_vk.rms_norm.default"]
+    lowered.check(program, model, inputs)
 
 
 @pytest.mark.parametrize("is_bool", [False, True], ids=["added", "bool"])

@@ -99,6 +99,18 @@ def test_each_operator_is_delegated_and_right(name: str) -> None:
     check(lowered, model, inputs)
 
 
+def test_roots_of_sums_of_squares() -> None:
+    """A tensor that is added to squares may be -inf, whose power is inf and whose square root is not a number."""
+    squares = Call(lambda x, y: (x * x + y * y) ** 0.5)
+    inputs = (torch.tensor([3.0, 0.0, 1.0]), torch.tensor([4.0, -0.0, -torch.inf]))
+    lowered = lower(*in_half(squares, inputs))
+    assert get_non_lowered_nodes(lowered.exported_program().graph) == []
+    check(lowered, *in_half(squares, inputs))
+    others, halves = in_half(Call(lambda x, y: (x * x + y) ** 0.5), inputs)
+    assert others(*halves)[2] == torch.inf
+    check(lower(others, halves), others, halves)
+
+
 def test_a_transformer_is_one_delegate() -> None:
     torch.manual_seed(0)
     model, inputs = in_half(VisionTransformer(), (torch.randn(1, 3, 32, 32),))

@@ -226,6 +226,40 @@ def test_a_norm_is_one_call() -> None:
     assert not [n for n in simulated.graph.nodes if str(n.target) == "aten.rsqrt.default"]
 
 
+def test_a_norm_with_a_factor_of_its_epsilon(tmp_path: Path) -> None:
+    class Norm(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.linspace(0.5, 1, 8))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            mean = x.pow(2).mean(-1, keepdim=True)
+            return self.weight * (x * torch.rsqrt(torch.add(mean, 0.5, alpha=4)))
+
+    model, x = Norm().eval(), (torch.linspace(-1, 1, 16).reshape(2, 8),)
+    simulated = quantized(model, x)
+    (norm,) = [n for n in simulated.graph.nodes if str(n.target) == "aten.rms_norm.default"]
+    assert norm.args[3] == 2.0
+    assert snr(model(*x), computed(lower(simulated, x), x, tmp_path)) > 35
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: torch.add(a, b, alpha=3),
+        lambda a, b: torch.sub(a, b, alpha=3),
+        lambda a, b: torch.rsub(a, b, alpha=3),
+        lambda a, b: torch.rsub(a, 2.0, alpha=3) + b,
+        lambda a, b: torch.ops.aten.add.Scalar(a, 2.0, 3) + b,
+        lambda a, b: torch.ops.aten.sub.Scalar(a, 2.0, 3) + b,
+        lambda a, b: (a * 2).add_(b, alpha=3),
+    ],
+)
+def test_sums_with_factors(function: Any, tmp_path: Path) -> None:
+    model, x = Function(function), (torch.linspace(-2, 2, 16), torch.linspace(1, -1, 16))
+    assert snr(model(*x), computed(lower(quantized(model, x), x), x, tmp_path)) > 35
+
+
 def test_infinite_masks_become_finite() -> None:
     mask = torch.full((4, 4), -torch.inf).triu(1)
 

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from sdk.backends.graph.names import arguments_of
 from sdk.backends.graph.shapes import shape_of
+from sdk.backends.graph.sums import shift_of, sum_of
 from sdk.backends.transforms.decompose_sdpa import DecomposeScaledDotProductAttention, inline
 
 _aten = torch.ops.aten
@@ -35,16 +37,6 @@ def transform_for_annotation(model: GraphModule) -> GraphModule:
     return changed
 
 
-def _scaled(operator: Any) -> Callable[..., Tensor]:
-    """add or sub with an alpha for the second operand."""
-
-    def compute(first: Tensor, second: Any, alpha: float = 1) -> Tensor:
-        result: Tensor = operator(first, second * alpha)
-        return result
-
-    return compute
-
-
 _DECOMPOSED: dict[Any, Callable[..., Tensor]] = {
     _aten.silu.default: lambda x: x * torch.sigmoid(x),
     _aten.silu_.default: lambda x: x * torch.sigmoid(x),
@@ -61,10 +53,18 @@ _DECOMPOSED: dict[Any, Callable[..., Tensor]] = {
     _aten.addmm.default: lambda bias, first, second, beta=1, alpha=1: (
         _times(bias, beta) + _times(torch.mm(first, second), alpha)
     ),
-    _aten.add.Tensor: _scaled(torch.add),
-    _aten.sub.Tensor: _scaled(torch.sub),
+    **{
+        getattr(packet, overload): function
+        for packet, function in (
+            (_aten.add, lambda first, second, alpha: first + second * alpha),
+            (_aten.sub, lambda first, second, alpha: first - second * alpha),
+            (_aten.rsub, lambda first, second, alpha: second - first * alpha),
+        )
+        for overload in ("Tensor", "Scalar")
+    },
 }
-"""For each operator that is decomposed, the function that computes it with others."""
+"""For each operator that is decomposed, the function that computes it with others. Sums are decomposed if they have a
+factor."""
 
 
 def _times(x: Tensor, factor: float) -> Tensor:
@@ -72,7 +72,7 @@ def _times(x: Tensor, factor: float) -> Tensor:
 
 
 def _decompose(node: Node) -> None:
-    if node.target in (_aten.add.Tensor, _aten.sub.Tensor) and node.kwargs.get("alpha", 1) == 1:
+    if sum_of(node) is not None and arguments_of(node)["alpha"] == 1:
         return
     function, kwargs = _DECOMPOSED[node.target], dict(node.kwargs)
     operands = [each for each in node.args if isinstance(each, Node)]
@@ -111,13 +111,13 @@ def _parts_of_norm(node: Any) -> tuple[Node, float] | None:
     if not _calls(node, *_PRODUCTS):
         return None
     for source, root in (node.args[:2], node.args[1::-1]):
-        total: Any = root.args[0] if _calls(root, _aten.rsqrt.default) else None
-        if not _calls(total, _aten.add.Tensor, _aten.add.Scalar) or not isinstance(total.args[1], (int, float)):
+        shifted = shift_of(root.args[0]) if _calls(root, _aten.rsqrt.default) else None
+        if shifted is None:
             continue
-        mean = total.args[0]
+        mean, eps = shifted
         if not _calls(mean, _aten.mean.dim) or not _is_last(mean) or not _is_square(mean.args[0], source):
             continue
-        return source, float(total.args[1])
+        return source, eps
     return None
 
 
@@ -168,7 +168,10 @@ def _lift_numbers(node: Node) -> None:
         return
     replaced = _WITH_TENSOR.get(node.target)
     schema: Any = node.target
-    args = list(node.args)
+    args, names = list(node.args), [argument.name for argument in schema._schema.arguments]
+    if replaced is not None and "alpha" in names[: len(args)]:  # the overload takes it by name only
+        node.kwargs = {**node.kwargs, "alpha": args.pop()}
+        node.args = tuple(args)
     for index, (argument, given) in enumerate(zip(schema._schema.arguments, args, strict=False)):
         if isinstance(given, bool) or not isinstance(given, (int, float)):
             continue

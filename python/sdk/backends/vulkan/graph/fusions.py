@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.graph.shapes import shape_of, tensor_of
+from sdk.backends.graph.sums import shift_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Tensor, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
@@ -204,19 +205,16 @@ def _rms_epsilon(program: ExportedProgram, x: Any, inverse: Any) -> float | None
     """The epsilon of 1 / sqrt(mean(x * x) + epsilon) over the last dimension."""
     if called_operator(inverse) != "aten.rsqrt.default":
         return None
-    shifted = inverse.args[0]
-    if called_operator(shifted) not in ("aten.add.Tensor", "aten.add.Scalar"):
+    shifted = shift_of(inverse.args[0], program)
+    if shifted is None:
         return None
-    mean, number = shifted.args[:2]
+    mean, eps = shifted
     if called_operator(mean) != "aten.mean.dim" or not argument_of(mean, 2, "keepdim", False):
         return None
     last = tensor_of(mean.args[0]).dim() - 1
     if list(mean.args[1]) not in ([-1], [last]) or not _is_square(mean.args[0], x):
         return None
-    if isinstance(number, Node):
-        tensor = get_constant(program, number)
-        number = tensor.item() if tensor is not None and tensor.numel() == 1 else None
-    return float(number) if isinstance(number, int | float) else None
+    return eps
 
 
 def _is_square(node: Any, x: Any) -> bool:

@@ -18,6 +18,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
 from sdk.backends.graph.shapes import tensor_of
+from sdk.backends.graph.sums import sum_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Symbol, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, rule
@@ -109,10 +110,13 @@ def _element(program: ExportedProgram, node: Any, at: Sequence[int]) -> Any:
     if name == "aten.arange.start_step":
         start, step = args[0], argument_of(node, 2, "step", 1)
         return _combined("add", start, step * at[0]) if isinstance(step, int) else None
-    packet, _, overload = name.removeprefix("aten.").partition(".")
-    if packet in _ARITHMETIC and overload in ("Tensor", "Scalar") and argument_of(node, 9, "alpha", 1) == 1:
-        return _combined(packet, *(_operand(program, operand, at) for operand in args[:2]))
-    return None
+    if name in ("aten.mul.Tensor", "aten.mul.Scalar"):
+        return _combined("mul", *(_operand(program, operand, at) for operand in args[:2]))
+    total = sum_of(node)
+    if total is None or total.factor not in (1, -1):
+        return None
+    kind = "add" if total.factor == 1 else "sub"
+    return _combined(kind, *(_operand(program, operand, at) for operand in (total.first, total.second)))
 
 
 def _operand(program: ExportedProgram, operand: Any, at: Sequence[int]) -> Any:

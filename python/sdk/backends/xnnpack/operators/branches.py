@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from sdk.backends.graph.names import argument, name_of
 from sdk.backends.graph.quantized import dynamic_source
+from sdk.backends.graph.sums import terms_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.operator import pair, rank_of
@@ -71,14 +72,15 @@ def joined_branches(program: ExportedProgram) -> dict[Node, JoinedBranches]:
     """The sums that can be one convolution, by node. Of nested sums, only the outermost is returned."""
     found: dict[Node, JoinedBranches] = {}
     for node in program.graph.nodes:
-        if name_of(node) != "aten.add.Tensor" or argument(node, 2) != 1 or rank_of(node) != 4:
+        terms = terms_of(node)
+        if terms is None or rank_of(node) != 4:
             continue
         if any(
             rank_of(operand) != 4 or not are_same_sizes(operand.meta["val"].shape, node.meta["val"].shape)
-            for operand in node.args[:2]
+            for operand in terms
         ):
             continue
-        first, second = (_operand(program, operand, found) for operand in node.args[:2])
+        first, second = (_operand(program, operand, found) for operand in terms)
         joined = None if first is None or second is None else _join(first, second)
         if joined is not None and node.meta["val"].dtype == torch.float32:
             found[node] = JoinedBranches(node, joined.nodes, joined)

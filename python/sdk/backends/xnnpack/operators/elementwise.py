@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.graph.names import argument, name_of
+from sdk.backends.graph.sums import shift_of, terms_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, are_alike, rank_of
 from sdk.backends.xnnpack.quantization import Scale
@@ -94,7 +95,7 @@ class PowerConfig(UnaryConfig):
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         exponent = argument(node, 1)
-        if exponent in (0.5, -0.5) and is_half(node) and not _is_sum_of_squares(node.args[0]):
+        if exponent in (0.5, -0.5) and is_half(node) and not _is_sum_of_squares(program, node.args[0]):
             return f"the power {exponent} of -inf is NaN in XNNPACK, but not in PyTorch's float16"
         if exponent in self.POWERS or exponent == 3:
             return None
@@ -115,12 +116,18 @@ class PowerConfig(UnaryConfig):
         writer.add(NODES["Multiply"](source, square, result), (-math.inf, math.inf))
 
 
-def _is_sum_of_squares(node: Any) -> bool:
-    """Whether a result is a number added to squares, or to their mean or sum, as in RMS norms. Such a result is neither
-    -inf nor -0."""
-    if name_of(node) not in ("aten.add.Tensor", "aten.add.Scalar"):
-        return False
-    total = node.args[0]
+def _is_sum_of_squares(program: ExportedProgram, node: Any) -> bool:
+    """Whether a result is a number or squares added to squares, or to their mean or sum, as in RMS norms. Such a result
+    is neither -inf nor -0."""
+    shifted = shift_of(node, program)
+    if shifted is not None:
+        return shifted[1] > -math.inf and _has_squares(shifted[0])
+    terms = terms_of(node)
+    return terms is not None and all(map(_has_squares, terms))
+
+
+def _has_squares(total: Any) -> bool:
+    """Whether a tensor is squares, or their mean or sum."""
     squares = total.args[0] if name_of(total) in ("aten.mean.dim", "aten.sum.dim_IntList") else total
     is_square = name_of(squares) == "aten.mul.Tensor" and squares.args[0] is squares.args[1]
     return is_square or (name_of(squares) == "aten.pow.Tensor_Scalar" and squares.args[1] == 2)

@@ -12,6 +12,7 @@ import torch
 from torch.fx import Node
 
 from sdk.backends.graph.names import argument, name_of
+from sdk.backends.graph.sums import sum_of, terms_of
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.operators.operator import rank_of
 from sdk.backends.xnnpack.operators.views import as_view
@@ -78,20 +79,19 @@ class GruCell:
 def fused_cell(node: Node) -> LstmCell | GruCell | None:
     """The cell that `node`, a sum, computes: the next state of an LSTM cell, or the next hidden state of a GRU cell.
     None if `node` computes no cell, or if other nodes read values inside the cell."""
-    if name_of(node) != "aten.add.Tensor" or argument(node, 2) != 1:
-        return None
     return _lstm_cell(node) or _gru_cell(node)
 
 
 def _gru_cell(node: Node) -> GruCell | None:
-    for product, n in _both_orders(node):
+    for product, n in _terms(node, is_last=True):
         if name_of(n) != "aten.tanh.default" or len(n.users) != 2:
             continue
         for z, difference in _factors(product, "aten.sigmoid.default"):
-            if name_of(difference) != "aten.sub.Tensor" or len(difference.users) != 1 or argument(difference, 2) != 1:
+            found = sum_of(difference)
+            if found is None or found.second is not n or found.factor != -1 or len(difference.users) != 1:
                 continue
-            hidden = difference.args[0]
-            if difference.args[1] is not n or not isinstance(hidden, Node) or not _are_alike(node, hidden):
+            hidden = found.first
+            if not isinstance(hidden, Node) or not _are_alike(node, hidden):
                 continue
             for n_x, gated in _terms(n.args[0]):
                 for r, n_h in _factors(gated, "aten.sigmoid.default"):
@@ -106,10 +106,11 @@ def _gru_cell(node: Node) -> GruCell | None:
     return None
 
 
-def _terms(total: Any) -> Iterator[tuple[Any, ...]]:
-    """Yields the terms of a sum with one user, in both orders."""
-    if name_of(total) == "aten.add.Tensor" and argument(total, 2) == 1 and len(total.users) == 1:
-        yield from _both_orders(total)
+def _terms(total: Any, is_last: bool = False) -> Iterator[tuple[Any, ...]]:
+    """Yields the terms of a sum, in both orders. The sum has only one reader unless `is_last`."""
+    terms = terms_of(total)
+    if terms is not None and (is_last or len(total.users) == 1):
+        yield from (terms, terms[::-1])
 
 
 def _parts_of(total: Any) -> list[Node]:
@@ -119,7 +120,7 @@ def _parts_of(total: Any) -> list[Node]:
 
 
 def _lstm_cell(node: Node) -> LstmCell | None:
-    for kept, new in _both_orders(node):
+    for kept, new in _terms(node, is_last=True):
         for forget, state in _factors(kept, "aten.sigmoid.default"):
             for input_gate, candidate in _factors(new, "aten.sigmoid.default"):
                 if _only_operand(candidate, "aten.tanh.default") is None:
@@ -160,11 +161,10 @@ def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
     if [gate.args for gate in gates] != [(split, part) for part in range(4)]:
         return None
     total: Any = split.args[0]
-    if name_of(total) == "aten.add.Tensor" and argument(total, 2) == 1 and len(total.users) == 1:
-        operands = tuple(operand for operand in total.args[:2] if isinstance(operand, Node))
+    for terms in _terms(total):
         count = total.meta["val"].numel()
-        if len(operands) == 2 and all(o.meta["val"].numel() == count and _is_float(o) for o in operands):
-            return operands
+        if all(isinstance(o, Node) and o.meta["val"].numel() == count and _is_float(o) for o in terms):
+            return terms
     return (total,)
 
 

@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.graph.names import argument, name_of
+from sdk.backends.graph.sums import shift_of
 from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.image import reads_more_than_first
@@ -320,15 +321,10 @@ def _rms_of(program: ExportedProgram, x: Any, rsqrt: Any) -> float | None:
         return None
     if name_of(rsqrt) == "aten.pow.Tensor_Scalar" and rsqrt.args[1] != -0.5:
         return None
-    total = rsqrt.args[0]
-    if name_of(total) not in ("aten.add.Tensor", "aten.add.Scalar") or argument(total, 2) != 1:
+    shifted = shift_of(rsqrt.args[0], program)
+    if shifted is None:
         return None
-    mean, eps = total.args[:2]
-    if isinstance(eps, Node):
-        known = get_constant(program, eps)
-        if known is None or known.numel() != 1:
-            return None
-        eps = known.item()
+    mean, eps = shifted
     if name_of(mean) != "aten.mean.dim" or not argument(mean, 2):
         return None
     if [dim % rank_of(x) for dim in argument(mean, 1) or ()] != [rank_of(x) - 1]:
@@ -336,7 +332,7 @@ def _rms_of(program: ExportedProgram, x: Any, rsqrt: Any) -> float | None:
     square = mean.args[0]
     is_square = name_of(square) == "aten.pow.Tensor_Scalar" and square.args[1] == 2 and square.args[0] is x
     is_product = name_of(square) == "aten.mul.Tensor" and square.args[0] is x and square.args[1] is x
-    return float(eps) if is_square or is_product else None
+    return eps if is_square or is_product else None
 
 
 def _is_layer_norm(node: Node) -> bool:
