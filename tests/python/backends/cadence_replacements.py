@@ -177,6 +177,17 @@ REPLACEMENTS: dict[str, Case] = {
         0,
         aten.full.default,
     ),
+    "infinity in float16": (
+        replace_ops.ReplaceInfArgInFullWithValuePass,
+        [floats(3)[0].half()],
+        lambda b, x: b.call_operator(
+            aten.minimum.default,
+            (x[0], b.call_operator(aten.full.default, ([3], float("inf")), {"dtype": torch.float16})),
+        ),
+        aten.linear.default,
+        0,
+        aten.full.default,
+    ),
     "outer_slice": (
         replace_ops.MakeSliceAndCatDimOutermostPass,
         floats(2, 3, 6),

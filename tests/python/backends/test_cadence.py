@@ -5,6 +5,7 @@ with the model that has quantize and dequantize. Memory plans with several memor
 from __future__ import annotations
 
 import functools
+import itertools
 from pathlib import Path
 
 import pytest
@@ -180,8 +181,14 @@ def test_multipliers(scale: float) -> None:
 
 
 def test_broadcasting() -> None:
-    assert broadcastable([2, 3], [3]) and broadcastable([2, 3], [2, 1]) and broadcastable([], [3])
-    assert not broadcastable([2, 3], [2]) and not broadcastable([3], [2, 3])
+    assert broadcastable([2, 3], [3]) and broadcastable([2, 3], [2, 1]) and broadcastable([3], [])
+    assert not broadcastable([2, 3], [2]) and not broadcastable([3], [2, 3]) and not broadcastable([], [3])
+    for wanted, given in itertools.product(((), (1,), (3,), (1, 3), (2, 1), (2, 3)), repeat=2):
+        try:
+            found = torch.broadcast_shapes(wanted, given) == wanted
+        except RuntimeError:
+            found = False
+        assert broadcastable(wanted, given) is found
 
 
 def test_records_are_written(tmp_path: Path) -> None:

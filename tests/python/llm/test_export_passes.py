@@ -76,12 +76,19 @@ VISIBLE = torch.ones(3, 5).tril(2).bool()
             lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, enable_gqa=True),
             (Q, K, V, torch.randn(1, 1, 3, 5)),
         ),
+        *(
+            (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, enable_gqa=True), (Q, K, V, mask))
+            for mask in (torch.randn(1, 5), torch.randn(3, 1), torch.randn(1, 1, 1, 5), VISIBLE[:1])
+        ),
     ],
 )
 def test_attention_becomes_the_operator(function: Any, args: tuple[Tensor, ...]):
-    _, targets = passed(function, args, ReplaceSDPAWithCustomSDPAPass())
-    assert torch.ops.llama.custom_sdpa.default in targets
+    module, targets = passed(function, args, ReplaceSDPAWithCustomSDPAPass())
     assert aten.scaled_dot_product_attention.default not in targets
+    (node,) = module.graph.find_nodes(op="call_function", target=torch.ops.llama.custom_sdpa.default)
+    mask: Any = node.args[4]
+    # The kernel has no broadcasting.
+    assert mask is None or tuple(mask.meta["val"].shape) == (args[0].shape[2], args[1].shape[2])
 
 
 def test_masks_can_be_assumed_causal():

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 from math import frexp
 from typing import Any
 
@@ -25,11 +24,9 @@ def get_placeholders(graph: Graph) -> list[Node]:
 
 
 def broadcastable(shape_1: Sequence[int], shape_2: Sequence[int]) -> bool:
-    """Whether a tensor of `shape_2` can be broadcast to `shape_1`. Also True if either of the shapes is empty."""
-    if not shape_1 or not shape_2:
-        return True
-    pairs = zip_longest(reversed(shape_1), reversed(shape_2))
-    return all(y is None or y in (1, x) for x, y in pairs)
+    """Whether a tensor of `shape_2` can be broadcast to `shape_1`."""
+    pairs = zip(reversed(shape_1), reversed(shape_2), strict=False)
+    return len(shape_2) <= len(shape_1) and all(y in (1, x) for x, y in pairs)
 
 
 def get_transposed_dims(node: Node, dims: Sequence[int] | None = None) -> list[int]:

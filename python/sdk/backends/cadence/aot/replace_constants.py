@@ -102,7 +102,7 @@ class ReplaceFullLikeWithFullPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceInfArgInFullWithValuePass(NodePass):
-    """Replaces infinities in constants by the largest finite float32 numbers, because some processors have no
+    """Replaces infinities in constants by the largest finite numbers of their dtype, because some processors have no
     infinities."""
 
     targets: ClassVar[tuple[Any, ...]] = (_FULL,)
@@ -111,7 +111,7 @@ class ReplaceInfArgInFullWithValuePass(NodePass):
         number = node.args[1]
         if number not in (float("inf"), -float("inf")):
             return None
-        most = torch.finfo(torch.float32).max
+        most = torch.finfo(dtype_of(node)).max
         return insert(node, _FULL, node.args[0], most if number > 0 else -most, **node.kwargs)
 
 

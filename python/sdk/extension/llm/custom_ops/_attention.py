@@ -107,6 +107,12 @@ def check_attention_shapes(
         f"{op}: attn_mask and is_causal cannot be given together; put the causal mask into attn_mask",
     )
     _check(attn_mask.dim() == 2, f"{op}: attn_mask must have 2 dimensions; found {attn_mask.dim()}")
+    for kind, wanted, found in zip(("query", "keys"), (query.shape[1], key.shape[1]), attn_mask.shape, strict=True):
+        if isinstance(wanted, int) and isinstance(found, int):  # a size may be known when the program runs only
+            _check(
+                wanted == found,
+                f"{op}: attn_mask must have {wanted} positions of the {kind}; found {found} in {list(attn_mask.shape)}",
+            )
     _check(
         attn_mask.dtype in (*_DTYPES, torch.bool),
         f"{op}: attn_mask must be float32, float16, bfloat16 or bool; found {attn_mask.dtype}",

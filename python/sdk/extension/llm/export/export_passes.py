@@ -11,6 +11,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.exir.pass_base import ExportPass
+from sdk.exir.sym_util import are_same_sizes
 from sdk.extension.llm.custom_ops import custom_ops  # noqa: F401, registers torch.ops.llama
 
 aten = torch.ops.aten
@@ -86,12 +87,15 @@ class ReplaceSDPAWithCustomSDPAPass(ExportPass):
         if (why := _kept(vals, mask_val, given.get("dropout_p", 0.0))) is not None:
             logger.info("%s stays: %s", node.name, why)
             return False
-        if mask_val is not None and (outer := mask_val.dim() - 2):
-            mask = graph.call(aten.squeeze.dims, mask, list(range(outer)))
-        if mask is None and not causal and vals[0].shape[2] != vals[1].shape[2]:
+        seen = (vals[0].shape[2], vals[1].shape[2])
+        if mask_val is not None:
+            if mask_val.dim() > 2:
+                mask = graph.call(aten.squeeze.dims, mask, list(range(mask_val.dim() - 2)))
+            if not are_same_sizes(mask_val.shape[-2:], seen):  # the operator does not broadcast masks
+                mask = graph.call(aten.expand.default, mask, graph.lengths(query, key))
+        elif not causal and seen[0] != seen[1]:
             # Without a mask, the operator sees as many keys as there are queries.
-            sizes = [graph.call(aten.sym_size.int, part, 2) for part in (query, key)]
-            mask = graph.call(aten.new_zeros.default, query, sizes)
+            mask = graph.call(aten.new_zeros.default, query, graph.lengths(query, key))
         parts = [graph.swapped(part) for part in (query, key, value)]
         y = graph.call(torch.ops.llama.custom_sdpa.default, *parts, 0, mask, 0.0, causal, given.get("scale"))
         node.replace_all_uses_with(graph.swapped(y))
@@ -118,6 +122,10 @@ class _Graph:
         node = self.module.graph.call_function(target, args)
         node.meta["val"] = target(*torch.fx.map_arg(args, self.val))
         return node
+
+    def lengths(self, *parts: Node) -> list[Node]:
+        """How many positions [batch, heads, positions, head_dim] have."""
+        return [self.call(aten.sym_size.int, part, 2) for part in parts]
 
     def swapped(self, x: Node) -> Node:
         """[batch, positions, heads, head_dim], or back."""
