@@ -6,13 +6,17 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import torch
 
+from sdk.exir._serialize._cord import Cord
+from sdk.exir._serialize._flat_tensor import FlatTensorSerializer
 from sdk.exir._serialize._program import PTEFile, deserialize_pte_binary
 from sdk.exir._serialize._regular_file import read_file
+from sdk.exir._serialize.data_serializer import DataPayload
 from sdk.exir.schema import (
     Bool,
     BoolList,
@@ -30,9 +34,11 @@ from sdk.exir.schema import (
     OptionalTensorList,
     String,
     Tensor,
+    TensorDataLocation,
     TensorList,
 )
 from sdk.exir.tensor import get_scalar_type
+from sdk.exir.tensor_layout import TensorLayout
 
 NamedData = Callable[[str], bytes]
 """Gives the named data of the program under a key."""
@@ -61,20 +67,17 @@ class ReferenceProgram:
         raise NotImplementedError
 
     def __init__(self, program: str | Path, weights: str | Path | None = None) -> None:
-        """`weights` is the program's `.ptd`.
+        """`weights` is the program's `.ptd`, if it has data there.
 
         Raises:
-            ValueError: the file is damaged or has delegates of other backends, or `weights` is given.
+            ValueError: a file is damaged, the program has delegates of other backends, or `weights` lacks data of it.
         """
         for module in ("dim_order_ops", "prim_ops", "quantized_kernel_ops"):
             importlib.import_module(f"sdk.exir.operator.{module}")
-        if weights is not None:
-            raise ValueError(
-                f"the interpreter of {self.TITLE} programs reads no .ptd files; export without external constants"
-            )
-        self._file = deserialize_pte_binary(read_file(program))
+        file = deserialize_pte_binary(read_file(program))
+        data = _Data(file, None if weights is None else FlatTensorSerializer().deserialize(Cord(read_file(weights))))
         self.shared_arenas: dict[int, torch.UntypedStorage] = {}
-        self._methods = {plan.name: _Method(self, self._file, plan) for plan in self._file.program.execution_plan}
+        self._methods = {plan.name: _Method(self, data, plan) for plan in file.program.execution_plan}
 
     def run_method(self, name: str, inputs: Sequence[Any]) -> list[Any]:
         """The outputs of a method. Its buffers and states keep their values between calls."""
@@ -84,18 +87,18 @@ class ReferenceProgram:
 
 
 class _Method:
-    def __init__(self, program: ReferenceProgram, file: PTEFile, plan: ExecutionPlan) -> None:
+    def __init__(self, program: ReferenceProgram, data: _Data, plan: ExecutionPlan) -> None:
         self._plan = plan
         self._arenas = [torch.zeros(size, dtype=torch.uint8).untyped_storage() for size in plan.non_const_buffer_sizes]
         if shared := plan.shared_buffer:  # the state of all methods
             self._arenas[shared] = program.shared_arenas.setdefault(shared, self._arenas[shared])
-        self._values = [_value(file, self._arenas, entry.val) for entry in plan.values]
+        self._values = [_value(data, self._arenas, entry.val) for entry in plan.values]
         self._delegates = []
         for delegate in plan.delegates:
             if delegate.id != program.BACKEND_ID:
                 raise ValueError(f"a delegate is of {delegate.id}; the interpreter runs those of {program.BACKEND_ID}")
-            payload = file.program.backend_delegate_data[delegate.processed.index].data
-            self._delegates.append(program.interpret(payload, lambda key: _named(file, key)))
+            payload = data.file.program.backend_delegate_data[delegate.processed.index].data
+            self._delegates.append(program.interpret(payload, lambda key: data.named(key).data))
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         if len(inputs) != len(self._plan.inputs):
@@ -209,9 +212,54 @@ class _References:
         self.items = items
 
 
-def _value(file: PTEFile, arenas: Sequence[torch.UntypedStorage], value: Any) -> Any:
+@dataclass
+class _Named:
+    """Data under a key, and its layout if it is a tensor's."""
+
+    data: bytes
+    layout: TensorLayout | None
+
+
+class _Data:
+    """The data of a program: in its own file, and in its `.ptd` if there is one."""
+
+    def __init__(self, file: PTEFile, weights: DataPayload | None) -> None:
+        self.file, self._weights = file, weights
+
+    def named(self, key: str) -> _Named:
+        """Raises ValueError if there is no data under a key."""
+        store, weights = self.file.named_data, self._weights
+        if store is not None and key in store.pte_data:
+            entry = store.pte_data[key]
+            return _Named(bytes(store.buffers[entry.buffer_index]), entry.tensor_layout)
+        if weights is not None and key in weights.named_data:
+            entry = weights.named_data[key]
+            return _Named(bytes(weights.buffers[entry.buffer_index]), entry.tensor_layout)
+        where = "give the .ptd file that was written with it" if weights is None else "and the .ptd file has none"
+        raise ValueError(f"the program has no data named {key!r}; {where}")
+
+    def of(self, tensor: Tensor) -> bytes | None:
+        """The elements of a tensor as memory holds them; None if its data is not stored."""
+        info = tensor.extra_tensor_info
+        if info is not None and info.location == TensorDataLocation.EXTERNAL:
+            name = info.fully_qualified_name or ""
+            found = self.named(name)
+            wanted = TensorLayout(tensor.scalar_type, list(tensor.sizes), list(tensor.dim_order))
+            size = math.prod(tensor.sizes) * get_scalar_type(tensor.scalar_type).itemsize
+            if found.layout not in (None, wanted) or len(found.data) < size:
+                raise ValueError(
+                    f"the data named {name!r} has the layout {found.layout} and {len(found.data)} bytes; the program "
+                    f"expects {wanted} and {size} bytes. Give the .ptd file that was written with it"
+                )
+            return found.data
+        program = self.file.program
+        buffers = self.file.mutable_data if tensor.allocation_info is not None else program.constant_buffer
+        return buffers[tensor.data_buffer_idx].storage if tensor.data_buffer_idx != 0 and buffers else None
+
+
+def _value(data: _Data, arenas: Sequence[torch.UntypedStorage], value: Any) -> Any:
     if isinstance(value, Tensor):
-        return _tensor(file, arenas, value)
+        return _tensor(data, arenas, value)
     if isinstance(value, Int):
         return value.int_val
     if isinstance(value, Bool):
@@ -229,7 +277,7 @@ def _value(file: PTEFile, arenas: Sequence[torch.UntypedStorage], value: Any) ->
     raise ValueError(f"the program has a value of the type {type(value).__name__}")
 
 
-def _tensor(file: PTEFile, arenas: Sequence[torch.UntypedStorage], tensor: Tensor) -> torch.Tensor:
+def _tensor(data: _Data, arenas: Sequence[torch.UntypedStorage], tensor: Tensor) -> torch.Tensor:
     """A tensor in its planned memory, or in new memory if none is planned, with its data if it has some."""
     dtype = get_scalar_type(tensor.scalar_type)
     order = list(tensor.dim_order)
@@ -241,18 +289,10 @@ def _tensor(file: PTEFile, arenas: Sequence[torch.UntypedStorage], tensor: Tenso
         flat.set_(arenas[planned.memory_id], offset // dtype.itemsize, (math.prod(stored_sizes),))
     else:
         flat = torch.zeros(math.prod(stored_sizes), dtype=dtype)
-    buffers = file.mutable_data if planned is not None else file.program.constant_buffer
-    if tensor.data_buffer_idx != 0 and buffers and flat.numel():
-        data = bytearray(buffers[tensor.data_buffer_idx].storage)
-        flat.copy_(torch.frombuffer(data, dtype=dtype, count=flat.numel()))
+    stored = data.of(tensor)
+    if stored is not None and flat.numel():
+        flat.copy_(torch.frombuffer(bytearray(stored), dtype=dtype, count=flat.numel()))
     return flat.reshape(stored_sizes).permute([order.index(axis) for axis in range(len(order))])
-
-
-def _named(file: PTEFile, key: str) -> bytes:
-    store = file.named_data
-    if store is None or key not in store.pte_data:
-        raise ValueError(f"the program has no named data {key!r}")
-    return bytes(store.buffers[store.pte_data[key].buffer_index])
 
 
 def _view(value: torch.Tensor, size: list[int], _: Any) -> torch.Tensor:

@@ -26,7 +26,7 @@ from sdk.backends.mediatek.preprocess import NeuropilotBackend, assert_default_d
 from sdk.backends.mediatek.verify import ReferenceProgram
 from sdk.backends.npu.compiler import CompilerNotInstalledError
 from sdk.backends.registry import backends
-from sdk.exir import to_edge, to_edge_transform_and_lower
+from sdk.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes, get_refusals
 from sdk.exir.lowered_backend_module import get_lowered_submodules
@@ -273,3 +273,33 @@ def test_a_quantized_model_is_computed_in_integers(tmp_path: Path) -> None:
     # The average is not annotated, so it computes floats, and so does the layer that reads it.
     assert in_floats == ["quantize", "aten.mean.dim", "aten.linear.default", "dequantize"]
     assert snr(model(*inputs), program.run_method("forward", inputs)[0]) > 30
+
+
+def test_weights_in_a_data_file(tmp_path: Path) -> None:
+    """Kernels and delegates read weights of the `.ptd`; without it, and with another one, the program is refused."""
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.kernel, self.delegated = (torch.nn.Parameter(torch.randn(4)) for _ in range(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.atan2(torch.relu(x * self.delegated), self.kernel)
+
+    def files(model: torch.nn.Module, folder: Path) -> tuple[Path, Path]:
+        folder.mkdir()
+        program = lower(model, inputs).to_executorch(ExecutorchBackendConfig(external_constants=True))
+        (folder / "program.pte").write_bytes(program.buffer)
+        program.write_tensor_data_to_file(str(folder))
+        (weights,) = folder.glob("*.ptd")
+        return folder / "program.pte", weights
+
+    model, inputs = Model().eval(), (torch.randn(4),)
+    program, weights = files(model, tmp_path / "files")
+    (found,) = ReferenceProgram(program, weights).run_method("forward", inputs)
+    torch.testing.assert_close(found, model(*inputs))
+    with pytest.raises(ValueError, match=r"no data named 'kernel'; give the \.ptd file"):
+        ReferenceProgram(program)
+    model.kernel = torch.nn.Parameter(torch.randn(1))
+    with pytest.raises(ValueError, match=r"'kernel' has the layout .* expects"):
+        ReferenceProgram(program, files(model, tmp_path / "other")[1])
