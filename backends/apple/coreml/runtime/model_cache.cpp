@@ -203,16 +203,26 @@ class Work final {
   bool is_made_ = false;
 };
 
-/// Moves a folder, also to another file system.
+/// Removes a folder with the object, unless it was moved away.
+class Leftover final {
+ public:
+  explicit Leftover(const std::string& path) : path_(path) {}
+  ~Leftover() { remove_all(path_); }
+  Leftover(const Leftover&) = delete;
+  Leftover& operator=(const Leftover&) = delete;
+
+ private:
+  const std::string& path_;
+};
+
+/// Moves a folder; a copy if the new place is on another file system.
 Error move_folder(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) {
     return Error::Ok;
   }
   ET_CHECK_OR_RETURN_ERROR(errno == EXDEV, AccessFailed, "the compiled model %s cannot be moved to the cache: %s",
                            from.c_str(), std::strerror(errno));
-  const Error error = copy_folder(from, to);
-  remove_all(from);
-  return error;
+  return copy_folder(from, to);
 }
 
 }  // namespace
@@ -267,6 +277,7 @@ Result<std::string> ModelCache::add(const std::string& key, const Folder& payloa
   ET_CHECK_OK_OR_RETURN_ERROR(write_folder(payload, work.path() + "/payload"));
   const Result<std::string> compiled = compile(work.path() + "/payload/" + package);
   ET_CHECK_OK_OR_RETURN_ERROR(compiled.error());
+  const Leftover leftover(*compiled);  // Core ML's compiler makes it outside of the cache
   const std::string entry = work.path() + "/entry";
   ET_CHECK_OK_OR_RETURN_ERROR(make_folder(entry));
   ET_CHECK_OK_OR_RETURN_ERROR(move_folder(*compiled, entry + "/" + kModel));

@@ -111,6 +111,22 @@ TEST_F(ModelCacheTest, MovesWhatWasCompiledOnAnotherFileSystem) {
   fs::remove_all(other);
 }
 
+TEST_F(ModelCacheTest, ModelsThatCannotBeMovedAreRemoved) {
+  const fs::path made = root_ / "compiled";
+  const auto cache = open();
+  const auto added = cache->add("aa", model("weights"), "model.mlpackage", [&](const std::string& package) {
+    fs::copy(package, made, fs::copy_options::recursive);
+    // A folder with files at the new place, which no folder can replace.
+    const fs::path place = fs::path(package).parent_path().parent_path() / "entry/model.mlmodelc";
+    fs::create_directories(place);
+    write_text(place / "file", "");
+    return Result<std::string>(made.string());
+  });
+  EXPECT_EQ(added.error(), Error::AccessFailed);
+  EXPECT_FALSE(fs::exists(made));
+  EXPECT_EQ(count(), 0u);
+}
+
 TEST_F(ModelCacheTest, WhatCannotBeCopiedIsAnErrorAndNoModel) {
   std::string other = "/dev/shm/model_cache_XXXXXX";
   if (::mkdtemp(other.data()) == nullptr) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from sdk.backends.apple.coreml.container import (
     write_folder,
 )
 from sdk.backends.apple.coreml.executorchcoreml import flatten_directory_contents, unflatten_directory_contents
+from sdk.backends.apple.coreml.extract import extract
 
 
 def _plain(tree: Any) -> Any:
@@ -182,3 +184,28 @@ def test_payloads_that_name_a_model() -> None:
 def test_damaged_payloads_that_name_a_model(payload: bytes, words: str) -> None:
     with pytest.raises(PayloadError, match=words):
         unpack_shared(payload)
+
+
+def test_models_with_similar_names_have_their_own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keys may differ in case or in characters that folders do not have, or equal the name of a method's model."""
+    keys = ["a.b", "a_b", "A_B", "forward_0"]
+    trees = {key: {"metadata.json": key.encode()} for key in [*keys, "own"]}
+    payloads = [pack(trees["own"]), *(pack_shared(SharedModel(key, "forward")) for key in [*keys, "a.b"])]
+    delegates = [
+        SimpleNamespace(id="CoreMLBackend", processed=SimpleNamespace(index=at)) for at in range(len(payloads))
+    ]
+    program = SimpleNamespace(
+        execution_plan=[SimpleNamespace(name="forward", delegates=delegates)],
+        backend_delegate_data=[SimpleNamespace(data=payload) for payload in payloads],
+    )
+    named = SimpleNamespace(
+        buffers=[pack(trees[key]) for key in keys],
+        pte_data={key: SimpleNamespace(buffer_index=at) for at, key in enumerate(keys)},
+    )
+    file = SimpleNamespace(program=program, named_data=named)
+    monkeypatch.setattr("sdk.backends.apple.coreml.extract.deserialize_pte_binary", lambda data: file)
+    models = extract(b"", tmp_path / "models")
+    assert [model.name for model in models] == ["forward_0", "a_b", "a_b_2", "A_B_3", "forward_0_2"]
+    assert [model.methods for model in models] == [["forward"], ["forward"] * 2, *[["forward"]] * 3]
+    for model, key in zip(models, ["own", *keys], strict=True):
+        assert (tmp_path / "models" / model.name / "metadata.json").read_bytes() == key.encode()

@@ -37,14 +37,15 @@ def models_of(program: bytes) -> list[ExtractedModel]:
         ValueError: the program or a payload is damaged.
     """
     file = deserialize_pte_binary(program)
-    found: dict[str, ExtractedModel] = {}
+    found: dict[tuple[str, int | None], ExtractedModel] = {}
+    names: set[str] = set()
     for plan in file.program.execution_plan:
         for number, delegate in enumerate(plan.delegates):
             if delegate.id != BACKEND_ID:
                 continue
             payload = file.program.backend_delegate_data[delegate.processed.index].data
             shared = unpack_shared(payload)
-            key = f"{plan.name}_{number}" if shared is None else "".join(c if c.isalnum() else "_" for c in shared.key)
+            key = (plan.name, number) if shared is None else (shared.key, None)
             if shared is not None and key not in found:
                 store = file.named_data
                 if store is None or shared.key not in store.pte_data:
@@ -52,7 +53,8 @@ def models_of(program: bytes) -> list[ExtractedModel]:
                 payload = bytes(store.buffers[store.pte_data[shared.key].buffer_index])
             if key not in found:
                 _, tree = unpack(payload)
-                found[key] = ExtractedModel(key, tree, _size(tree))
+                name = _new_name(f"{plan.name}_{number}" if shared is None else shared.key, names)
+                found[key] = ExtractedModel(name, tree, _size(tree))
             found[key].methods.append(plan.name)
     return list(found.values())
 
@@ -69,6 +71,18 @@ def extract(program: bytes, folder: Path | None) -> list[ExtractedModel]:
     if models and folder is not None:
         write_folder({model.name: model.tree for model in models}, folder)
     return models
+
+
+def _new_name(wanted: str, taken: set[str]) -> str:
+    """A name for a folder of letters, digits and `_`, which is added to the lower-case names in `taken`. Some file
+    systems ignore case."""
+    plain = "".join(c if c.isalnum() else "_" for c in wanted) or "model"
+    name, number = plain, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{plain}_{number}"
+    taken.add(name.casefold())
+    return name
 
 
 def _size(tree: Tree) -> int:
