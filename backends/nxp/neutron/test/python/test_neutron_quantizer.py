@@ -164,6 +164,24 @@ def test_training(has_norm: bool) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("quantizer_is_qat", "is_qat", "message"),
+    [
+        (False, False, "train_fn is given, but is_qat is False"),
+        (True, False, "train_fn is given, but is_qat is False"),
+        (False, True, "is_qat is True, and the quantizer was made with is_qat=False"),
+    ],
+)
+def test_a_function_that_could_not_train_is_refused(quantizer_is_qat: bool, is_qat: bool, message: str) -> None:
+    def train(module: torch.fx.GraphModule) -> None:
+        raise AssertionError("called")
+
+    inputs = (torch.randn(2, 3),)
+    quantizer = NeutronQuantizer(TARGET, is_qat=quantizer_is_qat)
+    with pytest.raises(ValueError, match=message):
+        calibrate_and_quantize(export(torch.nn.ReLU(), inputs), [inputs], quantizer, is_qat, train)
+
+
 def test_the_operators_of_the_release() -> None:
     """NXP-09: the 48 operators of release 1.4, with all of their forms."""
     names = {str(operator).split(".")[1].rstrip("_") for operator in ANNOTATORS}

@@ -24,21 +24,27 @@ def calibrate_and_quantize(
 
     Args:
         model: An exported program, or its module.
-        calibration_inputs: Inputs that are like those of the application. With `is_qat` and `train_fn` they are not
-            used.
-        quantizer: The quantizer of the target.
-        is_qat: Whether the quantizer annotates for training.
-        train_fn: Trains the prepared model, if `is_qat`. Without it, only ranges are calibrated.
+        calibration_inputs: Inputs that are like those of the application. With `train_fn` they are not used.
+        quantizer: The quantizer of the target, for training if `is_qat`.
+        is_qat: Whether the model is prepared for training.
+        train_fn: Trains the prepared model. Without it, only ranges are calibrated.
+
+    Raises:
+        ValueError: `train_fn` is given without `is_qat`, or `is_qat` differs from that of the quantizer.
     """
+    if train_fn is not None and not is_qat:
+        raise ValueError("train_fn is given, but is_qat is False: train_fn trains only a model with is_qat=True")
+    if getattr(quantizer, "is_qat", is_qat) != is_qat:
+        raise ValueError(f"is_qat is {is_qat}, and the quantizer was made with is_qat={not is_qat}; they must be equal")
     module = model.module() if isinstance(model, ExportedProgram) else model
     assert isinstance(module, GraphModule)
     prepared = (prepare_qat_pt2e if is_qat else prepare_pt2e)(module, quantizer)
-    if is_qat and train_fn is not None:
+    if train_fn is not None:
         move_exported_model_to_train(prepared)
         train_fn(prepared)
     if is_qat:
         move_exported_model_to_eval(prepared)
-    if not is_qat or train_fn is None:
+    if train_fn is None:
         for inputs in calibration_inputs:
             prepared(*inputs)
     quantized: GraphModule = convert_pt2e(prepared)
