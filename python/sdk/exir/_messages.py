@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +20,8 @@ _ADVICE_OWN = (
     "The pass is the exporter's own: if the message does not say what to change in the model, that is a defect of the "
     "exporter: please report it with this text."
 )
-_TORCH = str(Path(torch.__file__).parent)
+TORCH_FOLDER = f"{Path(torch.__file__).parent}{os.sep}"
+"""The start of the path of each file of PyTorch, and of no file of torchvision or torchao beside it."""
 
 
 def user_frame(node: object) -> dict[str, str] | None:
@@ -28,7 +30,7 @@ def user_frame(node: object) -> dict[str, str] | None:
     trace = node.meta.get("stack_trace") if isinstance(node, Node) else None
     frames = list(_FRAME.finditer(trace)) if trace else []
     # Frames of PyTorch, and of code that it generates for control flow, do not help the user.
-    users = [f for f in frames if not f["file"].startswith((_TORCH, "<"))]
+    users = [f for f in frames if not f["file"].startswith((TORCH_FOLDER, "<"))]
     return (users or frames)[-1].groupdict() if frames else None
 
 

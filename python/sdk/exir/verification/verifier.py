@@ -263,7 +263,8 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
 
 
 def _is_allowed_function(function: types.FunctionType) -> bool:
-    return function.__module__.startswith(("torch", "executorch.exir.memory", "sdk.exir.delegate"))
+    modules = ("torch.", "executorch.exir.memory.", "sdk.exir.delegate.")  # and theirs, but not torchvision
+    return f"{function.__module__}.".startswith(modules)
 
 
 _NOT_IN_TABLE = frozenset({torch.complex32, torch.complex64, torch.complex128, torch.uint32, torch.uint64})

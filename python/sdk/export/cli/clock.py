@@ -10,9 +10,8 @@ import sys
 from types import FrameType, TracebackType
 from typing import Any
 
-import torch
+from sdk.exir._messages import TORCH_FOLDER
 
-_TORCH = torch.__file__.rpartition("/")[0]
 _FUNCTIONS = frozenset(
     f"{name}{suffix}" for name in ("time", "monotonic", "perf_counter", "process_time") for suffix in ("", "_ns")
 ) | {"localtime", "gmtime", "ctime", "asctime", "strftime"}
@@ -42,7 +41,7 @@ class ClockReads:
         if event == "c_call" and (name := _clock(function)):
             file = frame.f_code.co_filename
             place = f"{name}() ({file}:{frame.f_lineno})"
-            if not file.startswith(_TORCH) and place not in self.places and not _of_collector(frame):
+            if not file.startswith(TORCH_FOLDER) and place not in self.places and not _of_collector(frame):
                 self.places.append(place)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 from sdk.devtools.report import MissingKernelWarning
 
-_PACKAGE = str(Path(__file__).parents[2])
+_PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 _ABOUT_THE_MODEL = (UserWarning, RuntimeWarning, SyntaxWarning)
 """The kinds of warnings that may be about the model. Other kinds, such as deprecations, are about code that the user of
 a model did not write."""
