@@ -15,6 +15,7 @@
 
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ namespace kernel_testing {
 struct Case {
   std::string place;  // file:line
   bool fails = false;
-  double tolerance = 0;  // relative; 0 selects the tolerance of the dtype
+  std::optional<double> tolerance;  // relative; without a value, the tolerance of the dtype
   std::vector<std::string> lines;
 };
 
@@ -44,7 +45,7 @@ inline bool read_cases(const std::string& path, std::map<std::string, std::vecto
       while (words >> word) {
         current->fails = current->fails || word == "fails";
         if (word == "tolerance") {
-          words >> current->tolerance;
+          words >> current->tolerance.emplace();
         }
       }
     } else if (current != nullptr) {

@@ -105,11 +105,12 @@ class Call {
     return context.failure_state();
   }
 
-  /// The first error in the outputs of run(); empty if they are right. `tolerance` is relative; 0 means the dtype's.
-  std::string difference(double tolerance) const {
+  /// The first error in the outputs of run(); empty if they are right. `tolerance` is relative; without a
+  /// value, it is the dtype's.
+  std::string difference(std::optional<double> tolerance) const {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const auto& [actual, expected] = outputs_[i];
-      const std::string text = difference(*actual, *expected, tolerance > 0 ? tolerance : actual->tolerance);
+      const std::string text = difference(*actual, *expected, tolerance.value_or(actual->tolerance));
       if (!text.empty()) {
         return "output " + std::to_string(i) + ": " + text;
       }

@@ -12,6 +12,7 @@ function `executorch_kernel_test` runs them with the kernels that it links. No p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -60,10 +61,12 @@ class KernelCases:
             expected: the results, a tensor for each output. The kernel gets outputs of their dtypes, sizes and dim
                 orders (upper bounds, so that it may resize them), filled with a pattern.
             refused: the outputs that the kernel gets, in place of `expected`, if the kernel must fail.
-            tolerance: the largest relative error of floating-point results. By default a few units in the last place.
+            tolerance: the largest relative error of floating-point results; 0 if they must be equal. By default a few
+                units in the last place.
 
         Raises:
-            ValueError: not exactly one of `expected` and `refused` is given, or a value has no form in a file of cases.
+            ValueError: not exactly one of `expected` and `refused` is given, `tolerance` is negative or not finite, or
+                a value has no form in a file of cases.
         """
         if (expected is None) == (refused is None):
             raise ValueError(
@@ -91,7 +94,9 @@ def encode_case(
 ) -> list[str]:
     """Returns the lines of a call. `marker` says how the outputs are passed: as `out` arguments; as one list argument,
     `out_list N`; or as the first argument, `self`, which is written in place."""
-    marks = (" fails" if refused else "") + (f" tolerance {tolerance}" if tolerance else "")
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        raise ValueError(f"{operator}: tolerance is {tolerance}; expected a finite number that is not negative")
+    marks = (" fails" if refused else "") + ("" if tolerance is None else f" tolerance {tolerance}")
     lines = [f"case {operator}{marks}", *arguments]
     if outputs or marker.startswith("out_list"):
         lines.append(marker)

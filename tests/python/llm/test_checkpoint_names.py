@@ -120,6 +120,8 @@ def test_norms():
         assert not norm.RMSNormCoreML(8)(torch.zeros(1, 8)).any()
     with pytest.raises(ValueError, match="eps=0"):
         norm.RMSNormCoreML(8, 0)
+    with pytest.raises(ValueError, match="eps=0"):  # which is not the default
+        norm.replace_rms_norm_for_coreml_(torch.nn.Sequential(torch.nn.RMSNorm(8, eps=0.0)))
 
 
 @pytest.mark.parametrize("replace", [replace_rms_norm_with_native_rms_norm, norm.replace_rms_norm_for_coreml_])

@@ -33,12 +33,14 @@ def test_every_kind_of_argument_has_a_line(tmp_path: Path) -> None:
     cases = KernelCases()
     cases.add("b::x.out", torch.tensor([1, -2], dtype=torch.int8), [1, 2], [0.5, 2], "mean", None, expected=out)
     cases.add("a::x.out", True, 3, 2.0, torch.int64, [out, out], [None, out], expected=[out, out], tolerance=1e-3)
+    cases.add("a::x.out", expected=out, tolerance=0.0)
     cases.add("a::x.out", refused=torch.zeros(1, dtype=torch.bfloat16))
     cases.write(tmp_path / "cases.txt")
     tensor = "tensor bool 1,2 0,1 1 0"
     assert (tmp_path / "cases.txt").read_text().splitlines()[1:] == [
         *("case a::x.out tolerance 0.001", "bool 1", "int 3", "float 2.0", "int 4", "tensors 2", tensor, tensor),
         *("optional_tensors 2", "none", tensor, "out", tensor, tensor),
+        *("case a::x.out tolerance 0.0", "out", tensor),
         *("case a::x.out fails", "out", "tensor bfloat16 1 0 0"),
         *("case b::x.out", "tensor int8 2 0 1 -2", "ints 1 2", "floats 0.5 2.0", "str mean", "none", "out", tensor),
     ]
@@ -52,6 +54,8 @@ def test_every_kind_of_argument_has_a_line(tmp_path: Path) -> None:
         ((object(),), {"expected": torch.ones(1)}, "type object has no form"),
         (("two words",), {"expected": torch.ones(1)}, "one word"),
         ((torch.ones(1, dtype=torch.complex64),), {"expected": torch.ones(1)}, "torch.complex64 has no form"),
+        ((1,), {"expected": torch.ones(1), "tolerance": -1e-3}, "not negative"),
+        ((1,), {"expected": torch.ones(1), "tolerance": float("inf")}, "finite"),
     ],
 )
 def test_what_has_no_form_is_refused(arguments: tuple[Any, ...], options: dict[str, Any], words: str) -> None:

@@ -97,7 +97,8 @@ class RMSNormCoreML(nn.Module):
 
 
 def replace_rms_norm_for_coreml_(model: nn.Module) -> nn.Module:
-    """Each RMS norm becomes `RMSNormCoreML`, with the same weight. Returns the model."""
+    """Each RMS norm becomes `RMSNormCoreML`, with the same weight. Returns the model. Raises ValueError for a norm with
+    an eps of 0."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, RMSNorm | ScalelessRMSNorm | nn.RMSNorm):
@@ -107,7 +108,7 @@ def replace_rms_norm_for_coreml_(model: nn.Module) -> nn.Module:
 
 def _norm(theirs: RMSNorm | ScalelessRMSNorm | nn.RMSNorm) -> RMSNormCoreML:
     width = theirs.normalized_shape[-1] if isinstance(theirs, nn.RMSNorm) else theirs.dim
-    made = RMSNormCoreML(width, theirs.eps or torch.finfo(torch.float32).eps)
+    made = RMSNormCoreML(width, torch.finfo(torch.float32).eps if theirs.eps is None else theirs.eps)
     weight = getattr(theirs, "weight", None)
     if weight is not None:
         made.weight = nn.Parameter(weight.detach() + 1) if getattr(theirs, "add_unit_offset", False) else weight
