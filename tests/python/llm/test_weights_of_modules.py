@@ -252,9 +252,6 @@ def test_quantized_layers(kind: str, group: int | None, bits: int) -> None:
 
 def test_layers_that_do_not_fit_and_kinds() -> None:
     quantize_model_(Words())
-    tied = Words()
-    quantize_model_(tied, "8w", qembedding_config="8w", tie_word_embeddings=True)
-    assert tied.lm_head.weight is tied.model.embed_tokens.weight
     odd = nn.Sequential(nn.Linear(40, 8), nn.Linear(64, 8))
     with pytest.raises(RuntimeError, match="0: rows of 40 weights are not whole groups of 32"):
         quantize_model_(odd, "4w")
@@ -270,6 +267,61 @@ def test_layers_that_do_not_fit_and_kinds() -> None:
     for arguments, error in refused:
         with pytest.raises(error, match=next(iter(arguments))):
             quantize_model_(Words(), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("linear", "embedding"),
+    [(("8w", None), ("8w", 0)), (("4w", 32), ("4w", None)), (("8w", 32), ("8w", None)), (("4w", 16), ("4w", 32)),
+     (("8w", None), ("4w", None)), (("8da8w", None), ("8w", None))],
+)  # fmt: skip
+def test_word_embeddings_are_tied_if_they_are_quantized_alike(
+    linear: tuple[str, int | None], embedding: tuple[str, int | None]
+) -> None:
+    """Each layer has the kind and the group size that were asked for, tied or not."""
+    model = Words()
+    model.lm_head.weight = model.model.embed_tokens.weight
+    plain = model.lm_head.weight.data.clone()
+    quantize_model_(model, *linear, None, *embedding, tie_word_embeddings=True)
+    sizes = []
+    for layer, (kind, group) in ((model.lm_head, linear), (model.model.embed_tokens, embedding)):
+        weight: Any = layer.weight
+        sizes.append((32 if kind == "4w" else 64) if group in (None, 0) else group)
+        assert weight.target_dtype == getattr(torch, f"int{kind[-2]}") and weight.block_size == (1, sizes[-1])
+        assert (weight.dequantize() - plain).abs().max() <= 1.1 * weight.scale.max()
+    alike = linear[0] == embedding[0] and sizes[0] == sizes[1]
+    assert (model.lm_head.weight is model.model.embed_tokens.weight) == alike
+
+
+def test_word_embeddings_that_cannot_be_tied() -> None:
+    untied, before = Words(), Words()
+    with pytest.raises(ValueError, match=r"lm_head and model\.embed_tokens have different weights"):
+        quantize_model_(untied, "8w", qembedding_config="8w", tie_word_embeddings=True)
+    assert type(untied.lm_head.weight.data) is Tensor is type(before.lm_head.weight.data)  # nothing was quantised
+    with pytest.raises(ValueError, match=r"expected the layers lm_head .*, found NoneType and NoneType"):
+        quantize_model_(nn.Sequential(nn.Linear(64, 8)), "8w", qembedding_config="8w", tie_word_embeddings=True)
+
+
+def test_a_weight_that_the_model_does_not_have() -> None:
+    model = Model()
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    for name, message in (
+        ("head.weigth", "no parameter or buffer 'head.weigth'; did you mean 'head.weight'"),
+        ("haed.weight", "no parameter or buffer 'haed.weight'; did you mean 'head.weight'"),
+        ("rope.frequencies", "no parameter or buffer 'rope.frequencies': is it of this model"),
+    ):
+        with pytest.raises(AttributeError, match=message):
+            assign_state_dict(model, {**state, name: torch.ones(3)})
+    with pytest.raises(AttributeError, match=r"no parameter or buffer '0\.bias'"):
+        assign_one(nn.Sequential(nn.Linear(2, 2, bias=False)), "0.bias", torch.ones(2))
+    with pytest.raises(ValueError, match=r"head\.bias has the shape \[9\] in the checkpoint, expected \[\d+\]"):
+        assign_one(model, "head.bias", torch.ones(9))
+    assert model.state_dict().keys() == state.keys()
+    kept = nn.Module()
+    kept.register_buffer("table", torch.zeros(2), persistent=False)
+    kept.register_buffer("later", None)
+    assign_one(kept, "table", torch.ones(2))
+    assign_one(kept, "later", torch.ones(3))
+    assert kept.table.tolist() == [1, 1] and list(kept.state_dict()) == ["later"]
 
 
 def test_constants_of_gguf() -> None:

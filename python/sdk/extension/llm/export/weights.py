@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from sdk.extension.llm.export.checkpoint import CheckpointError, read_safetensors
 from sdk.extension.llm.export.gguf import iter_gguf
 from sdk.extension.llm.export.quant.convert import Convert, maybe_cast, to_default
+from sdk.util.words import similar
 
 Pair = tuple[str, Tensor]
 KeyMap = Callable[[str], str | None]
@@ -73,8 +74,7 @@ def load_checkpoint(
 ) -> None:
     """Puts the weights of `iter_checkpoint` into a module, which may be on the device `meta`.
 
-    Raises RuntimeError for parameters that are still on `meta` afterwards, AttributeError for a weight of a module that
-    the model does not have.
+    Raises RuntimeError for parameters that are still on `meta` afterwards, and what `assign_one` raises.
     """
     for name, value in iter_checkpoint(
         path, key_map=key_map, convert=convert, tie_map=tie_map, dtype=dtype, raw_iter=raw_iter
@@ -92,13 +92,30 @@ def assign_state_dict(model: nn.Module, state_dict: dict[str, Tensor], convert: 
 
 
 def assign_one(model: nn.Module, fqn: str, value: Tensor) -> None:
-    """Assigns a tensor to the parameter with this name, or to a buffer if the module has no such parameter."""
+    """Assigns a tensor to the parameter or buffer with this name.
+
+    Raises AttributeError for a name that the model does not have, ValueError for another shape.
+    """
     owner, _, name = fqn.rpartition(".")
-    module = model.get_submodule(owner)
-    if isinstance(getattr(module, name, None), nn.Parameter):
-        setattr(module, name, nn.Parameter(value, requires_grad=False))
-    else:
-        module.register_buffer(name, value)
+    try:
+        module = model.get_submodule(owner)
+        parts = {key: value for key, value in module._parameters.items() if value is not None}  # no bias is None
+        known: dict[str, Tensor | None] = {**parts, **module._buffers}
+        expected = known[name]
+    except (AttributeError, KeyError):
+        meant = similar(fqn, _names(model))
+        hint = f"; did you mean {meant!r}?" if meant else ": is it of this model?"
+        raise AttributeError(f"the model has no parameter or buffer {fqn!r}{hint}") from None
+    if expected is not None and value.shape != expected.shape:
+        raise ValueError(
+            f"{fqn} has the shape {list(value.shape)} in the checkpoint, expected {list(expected.shape)}: is it of "
+            "this model?"
+        )
+    setattr(module, name, nn.Parameter(value, requires_grad=False) if name in parts else value.detach())
+
+
+def _names(model: nn.Module) -> list[str]:
+    return [name for name, _ in (*model.named_parameters(), *model.named_buffers())]
 
 
 def assert_all_materialized(model: nn.Module) -> None:

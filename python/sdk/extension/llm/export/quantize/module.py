@@ -29,26 +29,43 @@ def quantize_model_(
 
     `4w` and `8w` are int4 and int8 weights; `8da` means that activations are quantised to int8 when the program runs.
     The group size is the number of weights that share a scale, 0 for whole rows; by default 32 for 4 bits and 0 for 8.
-    Scales are chosen by half-quadratic optimisation. `tie_word_embeddings`: if both are quantised alike, `lm_head` of a
-    model of transformers gets the weight of `model.embed_tokens`. `skip_incompatible_shapes`: layers whose rows are not
-    whole groups stay unchanged; otherwise the first such layer raises RuntimeError.
-    Raises ValueError for unknown kinds, NotImplementedError for kinds whose kernels are not here.
+    Scales are chosen by half-quadratic optimisation. `tie_word_embeddings`: if both have the same kind and group size,
+    `lm_head` of a model of transformers gets the weight of `model.embed_tokens`; otherwise each gets its own.
+    `skip_incompatible_shapes`: layers whose rows are not whole groups stay unchanged; otherwise the first such layer
+    raises RuntimeError. Raises ValueError for unknown kinds, and for `tie_word_embeddings` without these two layers or
+    with different weights in them; NotImplementedError for kinds whose kernels are not here.
     """
+    tied = _tied(module) if tie_word_embeddings else None
+    embedding_how = linear_how = None
     if qlinear_packing_format is not None:
         raise NotImplementedError(f"qlinear_packing_format={qlinear_packing_format!r}: packed weights are for CUDA")
     if qembedding_config is not None:
         how, group = _config("qembedding_config", qembedding_config, qembedding_group_size, ("4w", "8w"))
         _quantize(module, how, _fits(nn.Embedding, qembedding_config, group, skip_incompatible_shapes))
+        embedding_how = qembedding_config, group
     if qlinear_config is not None:
         kinds = ("4w", "8w", "8da4w", "8da8w")
         how, group = _config("qlinear_config", qlinear_config, qlinear_group_size, kinds)
         _quantize(module, how, _fits(nn.Linear, qlinear_config, group, skip_incompatible_shapes))
-    if tie_word_embeddings and qlinear_config is not None and qlinear_config == qembedding_config:
-        head, embedding = (getattr(m, name, None) for m, name in (
-            (module, "lm_head"), (getattr(module, "model", None), "embed_tokens")
-        ))  # fmt: skip
-        if isinstance(head, nn.Module) and isinstance(embedding, nn.Module):
-            head.weight = embedding.weight
+        linear_how = qlinear_config, group
+    if tied is not None and linear_how is not None and linear_how == embedding_how:
+        head, embedding = tied
+        head.weight = embedding.weight
+
+
+def _tied(module: nn.Module) -> tuple[nn.Linear, nn.Embedding]:
+    """The output layer and the embedding of a model of transformers. Raises ValueError if their weights differ."""
+    head, embedding = getattr(module, "lm_head", None), getattr(getattr(module, "model", None), "embed_tokens", None)
+    if not isinstance(head, nn.Linear) or not isinstance(embedding, nn.Embedding):
+        raise ValueError(
+            "tie_word_embeddings=True: expected the layers lm_head (nn.Linear) and model.embed_tokens (nn.Embedding), "
+            f"found {type(head).__name__} and {type(embedding).__name__}; leave it out"
+        )
+    if head.weight is not embedding.weight and not torch.equal(head.weight, embedding.weight):
+        raise ValueError(
+            "tie_word_embeddings=True: lm_head and model.embed_tokens have different weights; leave it out"
+        )
+    return head, embedding
 
 
 def _quantize(module: nn.Module, how: Any, fits: Callable[[nn.Module, str], bool]) -> None:
