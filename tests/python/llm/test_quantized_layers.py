@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sdk.examples.models.llama.source_transformation import pre_quantization
 from sdk.examples.models.llama.source_transformation import quantize as names
 from sdk.exir import to_edge
+from sdk.extension.llm.export.quantize import quantize_linear
 from sdk.runtime import Runtime
 
 X = torch.randn(2, 64, generator=torch.Generator().manual_seed(1))
@@ -63,6 +64,35 @@ def test_linear_layers_in_int8(kind: str):
         names.WeightOnlyInt8QuantHandler(net, bitwidth=3)
 
 
+def test_int8_layers_have_no_groups():
+    """A group size is for the state only; whoever quantises layers or a model with one gets an error."""
+    net = Net()
+    handler = names.WeightOnlyInt8QuantHandler(net, group_size=32)
+    assert handler.create_quantized_state_dict()["hidden.scales"].shape == (64, 2)
+    for quantise in (
+        handler.quantized_model,
+        lambda: names.quantize(net, "int8", group_size=32),
+        lambda: quantize_linear(net, "int8", 32),
+    ):
+        with pytest.raises(ValueError, match=r"group_size=32: .*scale for each row; leave it out"):
+            quantise()
+    assert type(net.hidden) is nn.Linear and type(net.hidden.weight.data) is Tensor
+    moved = names.WeightOnlyInt8QuantHandler(net, "meta").create_quantized_state_dict()
+    assert moved["hidden.weight"].device.type == moved["hidden.scales"].device.type == "meta"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_embeddings_keep_the_dtype_of_their_result(dtype: torch.dtype):
+    """`to` with a dtype changes it, and a move to a device does not."""
+    table = names.QuantizedGroupEmbedding("cpu", 4, 8, dtype=dtype)
+    tokens = torch.tensor([1])
+    assert table(tokens).dtype == dtype
+    assert table.to("cpu").cpu()(tokens).dtype == dtype
+    assert nn.Sequential(table).to(torch.device("cpu"))(tokens).dtype == dtype
+    assert table.to(torch.bfloat16)(tokens).dtype == torch.bfloat16
+    assert table.float()(tokens).dtype == torch.float32
+
+
 @pytest.mark.parametrize("hqq", [False, True])
 @pytest.mark.parametrize(("bits", "group"), [(8, None), (8, 16), (4, 32), (2, 16), (4, None)])
 def test_embeddings(bits: int, group: int | None, hqq: bool):
@@ -103,8 +133,14 @@ def test_modes_of_linear_layers(qmode: str):
 
 def test_shared_embeddings():
     model = small()
-    names.get_quant_embedding_transform("torchao:4,32", use_shared_embedding=True)(model)
+    transform = names.get_quant_embedding_transform("torchao:4,32", use_shared_embedding=True)
+    with pytest.raises(ValueError, match="have different weights"):
+        transform(model)
+    model.output.weight = model.tok_embeddings.weight
+    transform(model)
     assert model.output.weight is model.tok_embeddings.weight
+    with pytest.raises(ValueError, match='use_shared_embedding=True needs "torchao:<bits>,<group size>"'):
+        names.get_quant_embedding_transform("4,32", use_shared_embedding=True)
     for text, why in (("3,32", "embedding_quantize of 3,32"), ("8", "embedding_quantize of 8")):
         with pytest.raises(ValueError, match=why):
             names.get_quant_embedding_transform(text)

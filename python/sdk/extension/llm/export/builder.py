@@ -175,7 +175,8 @@ class LLMEdgeManager:
         """Calls a prepared module with the tokens of a text, which it continues with the likeliest tokens up to
         `calibration_seq_length` tokens or the first end of text.
 
-        Raises NotImplementedError for `calibration_tasks`, whose texts are data sets of another package.
+        Raises NotImplementedError for `calibration_tasks`, whose texts are data sets of another package;
+        `calibration_limit`, the number of texts of a task, has no effect.
         """
         if calibration_tasks:
             raise NotImplementedError(

@@ -38,7 +38,8 @@ def get_xnnpack_partitioner(dynamic_quant_only_partitioner: bool = True) -> Part
 def get_vulkan_partitioner(
     dtype_override: str | None = None, enable_dynamic_shape: bool = False, force_fp16: bool = False
 ) -> Partitioner:
-    """`force_fp16`: computes in float16. Shapes are dynamic where the program's are.
+    """`force_fp16`: computes in float16. `enable_dynamic_shape` has no effect: shapes are dynamic where the program's
+    are, which the exported program says.
 
     Raises ValueError for another `dtype_override` than fp32.
     """

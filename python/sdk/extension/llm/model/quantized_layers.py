@@ -173,9 +173,9 @@ class QuantizedGroupEmbedding(nn.Module):
         return y
 
     def _apply(self, fn: Any, recurse: bool = True) -> QuantizedGroupEmbedding:
-        """`to` changes the dtype of the result, too."""
+        """`to` changes the dtype of the result, too. Another device does not, although scales are float16."""
         super()._apply(fn, recurse)
-        self.dtype = self.scales.dtype
+        self.dtype = fn(torch.empty(0, dtype=self.dtype, device=self.scales.device)).dtype
         return self
 
 

@@ -25,7 +25,10 @@ class EagerLlamaRunner(LlamaRunner):
     def __init__(
         self, llm_config: LlmConfig, tokenizer_config_path: str | None = None, use_attention_sink: bool = False
     ) -> None:
-        """`use_attention_sink` is ignored here: `model.use_attention_sink` in the settings decides."""
+        """`use_attention_sink`: whether the setting `model.use_attention_sink` must be set. Raises ValueError unless it
+        is, and without a tokenizer."""
+        if use_attention_sink and not llm_config.model.use_attention_sink:
+            raise ValueError("use_attention_sink=True needs the setting model.use_attention_sink=<sinks>,<window>")
         if llm_config.base.tokenizer_path is None:
             raise ValueError("base.tokenizer_path: expected the file of a tokenizer, found nothing")
         self.model = make_model(llm_config)

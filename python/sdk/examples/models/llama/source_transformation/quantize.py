@@ -70,13 +70,14 @@ def quantize(
 
     `qmode`: int8 (`WeightOnlyInt8Linear`), 8da4w, 8da8w and 4w, or torchao:8da<bits>w and torchao:fpa<bits>w, whose
     weights are torchao's tensors. `group_size`: by default 128 with int8 activations and 256 with floats; the torchao
-    modes require a value. `checkpoint_dtype`: the dtype in which scales of int8 are computed. The arguments for
-    calibration, `percdamp` and `blocksize` are ignored: they belonged to a mode that torchao has removed. Raises
-    ValueError for other modes.
+    modes require a value, and int8, which has a scale for each row, takes none. `checkpoint_dtype`: the dtype in which
+    scales of int8 are computed. The other arguments, for calibration and GPTQ, have no effect: they belonged to
+    8da4w-gptq, which torchao has removed and which is refused. Raises ValueError for other modes.
     """
     if qmode == "int8":
         precision = checkpoint_dtype or computation_dtype or DType.fp32
-        return WeightOnlyInt8QuantHandler(model, precision=precision.to_torch_dtype()).quantized_model()
+        handler = WeightOnlyInt8QuantHandler(model, group_size=group_size, precision=precision.to_torch_dtype())
+        return handler.quantized_model()
     if not re.fullmatch(r"8da[48]w|4w|torchao:(8da|fpa)[1-8]w", qmode):
         raise ValueError(f"qmode={qmode!r} is not known; known are int8, {', '.join(_GROUP_SIZES)}, torchao:8da<bits>w")
     size = _GROUP_SIZES.get(qmode) if group_size is None else group_size
@@ -117,11 +118,16 @@ def get_quant_embedding_transform(
     """Quantises embeddings, for `LLMEdgeManager.source_transform`: "<bits>,<group size>" to `QuantizedGroupEmbedding`,
     "torchao:<bits>,<group size>" to torchao's tensors.
 
-    `use_shared_embedding`: the output layer of a model gets the weight of its embedding, with torchao's only. Raises
-    ValueError for other text.
+    `use_shared_embedding`: the output layer of a model gets the weight of its embedding, with torchao's only.
+    `quantize_with_hqq` is for `QuantizedGroupEmbedding`; torchao's tensors have zero points, which HQQ does not choose.
+    Raises ValueError for other text, and for `use_shared_embedding` with `QuantizedGroupEmbedding`.
     """
     bits, group = embedding_bits_and_group(embedding_quantize)
     if not embedding_quantize.startswith("torchao:"):
+        if use_shared_embedding:
+            raise ValueError(
+                f'use_shared_embedding=True needs "torchao:<bits>,<group size>", found {embedding_quantize!r}'
+            )
         return lambda model: EmbeddingQuantHandler(
             model, bitwidth=bits, group_size=group, packed=bits < 8, quantize_with_hqq=quantize_with_hqq
         ).quantized_model()

@@ -53,8 +53,8 @@ def quantize(model: Transformer, config: LlmConfig) -> None:
         if gguf or linear:
             _pack(model, with_embedding=gguf)
         return
-    if config.model.use_shared_embedding:
-        _check_shared(model, embedding)
+    if config.model.use_shared_embedding and embedding is None:
+        raise SettingsError(_needs_low_bit(embedding))
     if embedding is not None:
         quantize_embeddings(model, embedding, config.model.use_shared_embedding)
     kernels = embedding is not None and embedding.startswith("torchao:")
@@ -87,8 +87,11 @@ def _whole_groups(kind: type[nn.Module], group: int, *without: nn.Module) -> Cal
 def quantize_embeddings(model: Transformer, embedding: str, shared: bool = False) -> None:
     """Quantises the embedding as `quantization.embedding_quantize` says; the output layer gets its weight if `shared`.
 
-    Raises SettingsError for rows that are not whole groups.
+    Raises SettingsError for rows that are not whole groups, and for `shared` without "torchao:" or with different
+    weights.
     """
+    if shared:
+        _check_shared(model, embedding)
     from torchao.quantization.granularity import PerAxis, PerGroup
     from torchao.quantization.quant_api import IntxWeightOnlyConfig, MappingType, quantize_
 
@@ -107,12 +110,16 @@ def quantize_embeddings(model: Transformer, embedding: str, shared: bool = False
         model.output.weight = model.tok_embeddings.weight
 
 
-def _check_shared(model: Transformer, embedding: str | None) -> None:
-    if embedding is None or not embedding.startswith("torchao:"):
-        raise SettingsError(
-            "model.use_shared_embedding needs quantization.embedding_quantize=torchao:<bits>,<group size>, "
-            f"found {embedding!r}"
-        )
+def _needs_low_bit(embedding: str | None) -> str:
+    return (
+        "model.use_shared_embedding needs quantization.embedding_quantize=torchao:<bits>,<group size>, "
+        f"found {embedding!r}"
+    )
+
+
+def _check_shared(model: Transformer, embedding: str) -> None:
+    if not embedding.startswith("torchao:"):
+        raise SettingsError(_needs_low_bit(embedding))
     if not torch.equal(model.tok_embeddings.weight, model.output.weight):
         raise SettingsError(
             "model.use_shared_embedding: the embedding and the output layer of this model have different weights; "
@@ -125,7 +132,8 @@ def quantize_linear(
 ) -> None:
     """Quantises the linear layers as `quantization.qmode` says, or in 8da8w, where their rows are whole groups.
 
-    `group_size`: 32 when None. `use_hqq`: scales by half-quadratic optimisation, where the mode has a choice.
+    `group_size`: 32 when None; int8 has a scale for each row. `use_hqq`: scales by half-quadratic optimisation, where
+    the mode has a choice. Raises SettingsError for int8 with a group size.
     """
     from torchao.quantization.granularity import PerAxis, PerGroup
     from torchao.quantization.quant_api import (
@@ -138,6 +146,10 @@ def quantize_linear(
     group = _GROUP_SIZE if group_size is None else group_size
     bits = int(re.sub(r"^(torchao:)?(8da|fpa|int)?|w$", "", qmode))
     if qmode == "int8":
+        if group_size:
+            raise SettingsError(
+                f"quantization.group_size={group_size}: quantization.qmode=int8 has a scale for each row; leave it out"
+            )
         group = 0
     dtype, granularity = getattr(torch, f"int{bits}"), PerGroup(group) if group else PerAxis(0)
     hqq: Any = "hqq_scale_only" if use_hqq else "affine"

@@ -84,9 +84,11 @@ class WeightOnlyInt8QuantHandler(QuantHandler):
         group_size: int | None = None,
         precision: torch.dtype = torch.float32,
     ) -> None:
-        """`bitwidth`: 4 or 8. `precision`: the dtype in which scales are computed. Raises ValueError for other bits."""
+        """`device`: of the state. `bitwidth`: 4 or 8. `group_size`: only for the state, as the layers have a scale for
+        each row. `precision`: the dtype in which scales are computed. Raises ValueError for other bits."""
         super().__init__(mod)
-        self.node_type, self.bitwidth, self.group_size, self.precision = node_type, bitwidth or 8, group_size, precision
+        self.device, self.group_size = device, group_size or None
+        self.node_type, self.bitwidth, self.precision = node_type, bitwidth or 8, precision
         if self.bitwidth not in (4, 8):
             raise ValueError(f"bitwidth={bitwidth}: expected 4 or 8")
 
@@ -102,11 +104,17 @@ class WeightOnlyInt8QuantHandler(QuantHandler):
                     layer.weight.to(self.precision), -half, half - 1, torch.int8, self.group_size,
                     scales_dtype=layer.weight.dtype,
                 )  # fmt: skip
-                state[f"{name}.weight"], state[f"{name}.scales"] = integers, scales.squeeze(-1)
+                state[f"{name}.weight"] = integers.to(self.device)
+                state[f"{name}.scales"] = scales.squeeze(-1).to(self.device)
         return state
 
     def convert_for_runtime(self) -> nn.Module:
-        """Replaces the layers."""
+        """Replaces the layers. Raises ValueError for a group size."""
+        if self.group_size is not None:
+            raise ValueError(
+                f"group_size={self.group_size}: WeightOnlyInt8Linear has a scale for each row; leave it out, or use "
+                "quantize_model_ with qlinear_config='8w', whose weights are in groups"
+            )
         replace_linear_weight_only_int8_per_channel(self.mod, self.node_type)
         return self.mod
 
