@@ -189,6 +189,25 @@ def test_attention_with_a_cache(exported: bool):
         assert module.kv_cache.size == 0 and not module.kv_cache.k_cache.any()
 
 
+@pytest.mark.parametrize("exported", [False, True])
+@pytest.mark.parametrize("heads_first", [False, True])
+def test_attention_with_a_cache_of_either_layout(heads_first: bool, exported: bool):
+    """As many tokens as heads: a wrong layout would give wrong numbers, and no error."""
+    module = heads(kv_cache=KVCache(1, 6, 2, 4, torch.float32, transpose_cache=heads_first))
+    y, parts = torch.randn(1, 4, 16), []
+    if exported:
+        mask = torch.ones(1, 2, 6, dtype=torch.bool)
+        method = program(module, (y[:, :2], y[:, :2]), kwargs={"mask": mask})
+    for end in (2, 4):
+        mask = (torch.arange(6) <= torch.arange(end - 2, end)[:, None])[None].contiguous()
+        part = y[:, end - 2 : end].contiguous()
+        with torch.no_grad():
+            parts.append(method.execute([part, part, mask])[0] if exported else module(part, part, mask=mask))
+    with torch.no_grad():
+        expected = by_definition(module, y, y, torch.ones(4, 4).tril().bool())
+    torch.testing.assert_close(torch.cat(parts, 1), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_caches_of_both_layouts():
     for heads_first in (True, False):
         cache = KVCache(2, 6, 2, 3, torch.float32, transpose_cache=heads_first)

@@ -136,8 +136,16 @@ class MultiHeadAttention(nn.Module):
         assert cache is not None
         unread = torch.isnan(y).all()
         if torch.compiler.is_exporting():
-            return cache.update_unless(unread, *self._keys(y, input_pos))
-        return (cache.k_cache, cache.v_cache) if unread else cache.update(*self._keys(y, input_pos))
+            kept = cache.update_unless(unread, *self._keys_of_cache(cache, y, input_pos))
+        elif unread:
+            kept = cache.k_cache, cache.v_cache
+        else:
+            kept = cache.update(*self._keys_of_cache(cache, y, input_pos))
+        return (kept[0].transpose(1, 2), kept[1].transpose(1, 2)) if cache.transpose_cache else kept
+
+    def _keys_of_cache(self, cache: KVCache, y: Tensor, input_pos: Tensor | None) -> tuple[Tensor, Tensor]:
+        k, v = self._keys(y, input_pos)
+        return (k.transpose(1, 2), v.transpose(1, 2)) if cache.transpose_cache else (k, v)
 
 
 def replace_mha_with_inference_mha(module: nn.Module) -> nn.Module:
