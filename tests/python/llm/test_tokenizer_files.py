@@ -158,6 +158,40 @@ def test_llama2c(tmp_path: pathlib.Path) -> None:
             assert tokenizer.decode_batch(ids) == text
 
 
+def test_llama2c_with_padding(tmp_path: pathlib.Path) -> None:
+    """A token for padding comes before all others, and every id of the file is one more than the model's."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    prefix = str(tmp_path / "model")
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter([text.replace("\0", "") for text in TRAINING]),
+        model_prefix=prefix,
+        model_type="bpe",
+        vocab_size=800,
+        normalization_rule_name="identity",
+        byte_fallback=True,
+        remove_extra_whitespaces=False,
+        minloglevel=2,
+    )
+    reference = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
+    model = sdk_tokenizers.Llama2cTokenizer(prefix + ".model")
+    model.export(prefix + ".bin", prepend_padding=True)
+    written = pathlib.Path(prefix + ".bin").read_bytes()
+    count, bos, eos = struct.unpack("<3i", written[:12])
+    assert (count, bos, eos) == (801, reference.bos_id() + 1, reference.eos_id() + 1)
+    # ExecuTorch's converter writes the number and the ids of the model, which do not count the padding.
+    old = struct.pack("<3i", count - 1, bos - 1, eos - 1) + written[12:]
+    pathlib.Path(prefix + ".old.bin").write_bytes(old)
+    for name in (".bin", ".old.bin"):
+        tokenizer = sdk_tokenizers.load_tokenizer(prefix + name)
+        assert tokenizer.vocab_size() == 801 and tokenizer.id_to_piece(0) == b"<pad>"
+        assert (tokenizer.bos_tok(), tokenizer.eos_tok()) == (bos, eos)
+        for text in (*TEXTS, "\u2603 not in the training"):
+            if "▁" not in text and "\0" not in text:
+                ids = [token + 1 for token in reference.encode(text)]
+                assert tokenizer.encode(text) == ids, text
+                assert tokenizer.decode_batch(ids) == text
+
+
 BAD_JSON = {
     "syntax": ('{\n  "model": {"type": "BPE",]\n}', "line 2, column"),
     "array": ("[]", "is array, expected an object"),

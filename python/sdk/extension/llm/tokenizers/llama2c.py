@@ -38,14 +38,14 @@ class Llama2cTokenizer:
         Little-endian: the number of tokens, the ids of the first and the last token of a text and the length of the
         longest token, each an int32; then of each token a float32 score, an int32 length and the bytes, with spaces
         instead of SentencePiece's U+2581.
-        `prepend_padding`: a token "<pad>" before all others, which the number and the ids do not count.
+        `prepend_padding`: a token "<pad>" before all others, so that every id is one more than the model's.
         """
         names = {self.bos_id: b"<s>", self.eos_id: b"</s>"}
         tokens = [(-1.0, b"<pad>")] if prepend_padding else []
         for token in range(self.n_words):
             piece = names.get(token, self.sp_model.id_to_piece(token).replace("▁".encode(), b" "))
             tokens.append((self.sp_model.score(token), piece))
-        longest = max(len(piece) for _, piece in tokens)
-        data = [struct.pack("<IIII", self.n_words, self.bos_id, self.eos_id, longest)]
+        longest, shift = max(len(piece) for _, piece in tokens), int(prepend_padding)
+        data = [struct.pack("<IIII", len(tokens), self.bos_id + shift, self.eos_id + shift, longest)]
         data += [struct.pack("<fI", score, len(piece)) + piece for score, piece in tokens]
         pathlib.Path(output_path).write_bytes(b"".join(data))

@@ -126,6 +126,54 @@ TEST(TokenizersTest, TiktokenHasSpecialTokens) {
   EXPECT_EQ(tokenizer.vocab_size(), 5);
 }
 
+/// A file of llama2.c with the tokens of SentencePiece and of the bytes, and " ", "a" and " a".
+std::string file_of_llama2c(bool padding, uint32_t counted, uint32_t bos, uint32_t eos) {
+  std::vector<std::string> tokens{"<unk>", "<s>", "</s>"};
+  if (padding) {
+    tokens.insert(tokens.begin(), "<pad>");
+  }
+  char name[8];
+  for (int byte = 0; byte < 256; byte++) {
+    std::snprintf(name, sizeof(name), "<0x%02X>", static_cast<unsigned>(byte));
+    tokens.emplace_back(name);
+  }
+  tokens.insert(tokens.end(), {" ", "a", " a"});
+  std::string file;
+  const auto word = [&](uint32_t value) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      file += static_cast<char>(value >> shift & 0xFF);
+    }
+  };
+  for (uint32_t value : {counted, bos, eos, 6U}) {
+    word(value);
+  }
+  for (const std::string& token : tokens) {
+    word(0);  // the score 0.0f
+    word(static_cast<uint32_t>(token.size()));
+    file += token;
+  }
+  return file;
+}
+
+/// With a token for padding, all ids are one more, also if the number of tokens and the ids of the file do not count
+/// it.
+TEST(TokenizersTest, Llama2cFilesMayHaveAPaddingToken) {
+  tokenizers::Llama2cTokenizer plain;
+  ASSERT_EQ(plain.load_from_buffer(file_of_llama2c(false, 262, 1, 2)), Error::Ok);
+  EXPECT_EQ(*plain.encode("a\x01", 1, 1), (Ids{1, 261, 4, 2}));
+  const std::string files[] = {file_of_llama2c(true, 263, 2, 3), file_of_llama2c(true, 262, 1, 2)};
+  for (const std::string& file : files) {
+    tokenizers::Llama2cTokenizer padded;
+    ASSERT_EQ(padded.load_from_buffer(file), Error::Ok);
+    EXPECT_EQ(padded.vocab_size(), 263);
+    EXPECT_EQ(padded.bos_tok(), 2U);
+    EXPECT_EQ(padded.eos_tok(), 3U);
+    EXPECT_EQ(*padded.encode("a\x01", 1, 1), (Ids{2, 262, 5, 3}));
+    EXPECT_EQ(*padded.decode(2, 262), "a");
+    EXPECT_EQ(*padded.decode(2, 5), "\x01");
+  }
+}
+
 /// LR-09: the format of a file is found by its content.
 TEST(TokenizersTest, LoadsByContent) {
   const std::string path = testing::TempDir() + "tokenizers_test_file";

@@ -19,7 +19,8 @@ using detail::Symbol;
 
 namespace {
 
-/// The tokens of the 256 bytes follow those for unknown characters, the beginning and the end.
+/// The tokens of the 256 bytes follow those for unknown characters, the beginning and the end, in a file that does not
+/// name them.
 constexpr uint32_t kFirstByteToken = 3;
 /// A symbol that is never merged.
 constexpr uint32_t kFrozen = kNoToken - 1;
@@ -58,6 +59,8 @@ class Reader {
 struct Llama2cTokenizer::State {
   detail::Vocabulary vocabulary;
   std::vector<uint32_t> ranks;
+  /// The token of the byte 0; those of the other bytes follow it.
+  uint32_t first_byte = kFirstByteToken;
 };
 
 Llama2cTokenizer::Llama2cTokenizer() = default;
@@ -101,15 +104,21 @@ Error Llama2cTokenizer::load_from_buffer(std::string_view bytes) {
       }
       id++;
     }
-    // Files with a padding token in front do not count it.
     if (id != count && id != count + 1) {
       return fail(Error::ParseFailure, "a tokenizer of llama2.c names %u tokens, but has %u", count, id);
+    }
+    if (id == count + 1 && bos < count && eos < count) {
+      bos++;  // ExecuTorch's converter does not count a padding token in front, in these ids neither
+      eos++;
     }
     if (bos >= id || eos >= id) {
       return fail(Error::ParseFailure, "a tokenizer of llama2.c begins and ends with the tokens %u and %u, but has %u",
                   bos, eos, id);
     }
     made->ranks = detail::ranks_by_score(std::move(scores));
+    if (const uint32_t byte = made->vocabulary.find("<0x00>"); byte != kNoToken) {
+      made->first_byte = byte;
+    }
     state_ = std::move(made);
     vocab_size_ = static_cast<int32_t>(id);
     bos_tok_ = bos;
@@ -168,10 +177,10 @@ Result<std::vector<uint64_t>> Llama2cTokenizer::encode(const std::string& input,
       return id == kNoToken ? Merge{detail::kNoRank, kNoToken} : Merge{state_->ranks[id], id};
     });
     for (const Symbol& symbol : symbols) {
-      const uint64_t byte = kFirstByteToken + static_cast<unsigned char>(text[symbol.begin]);
+      const auto value = static_cast<unsigned char>(text[symbol.begin]);
+      const uint64_t byte = uint64_t{state_->first_byte} + value;
       if (symbol.token == kFrozen && byte >= static_cast<uint64_t>(vocab_size_)) {
-        return fail(Error::EncodeFailure, "the byte 0x%02x is not a token of the file",
-                    static_cast<unsigned>(byte - kFirstByteToken));
+        return fail(Error::EncodeFailure, "the byte 0x%02x is not a token of the file", static_cast<unsigned>(value));
       }
       ids.push_back(symbol.token == kFrozen ? byte : symbol.token);
     }
