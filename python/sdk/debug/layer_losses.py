@@ -69,7 +69,7 @@ def layer_losses(module: GraphModule, inputs: Sequence[Any], float_model: torch.
 
     Args:
         module: What `ExportedProgram.module()` returns.
-        inputs: The flattened inputs. They are not changed.
+        inputs: The flat inputs, in the order of the graph. They are not changed.
         float_model: The model before it was quantised, for its weights. Without it, weights stay quantised, and only
             the loss of the activations is measured.
     """
@@ -140,7 +140,7 @@ def _float_weights(
         return {}, None
     if model is None:
         return {}, "weights stay quantised without the float model: the losses are those of the activations"
-    operators = _operators(_folded(model, inputs))
+    operators = _operators(_folded(model, *_call(module, inputs)))
     places = _operators(module)
     found: dict[tuple[Node, Node], torch.Tensor] = {}
     for layer, source in constants:
@@ -188,7 +188,18 @@ def _operators(graph: GraphModule | tuple[GraphModule, dict[Node, torch.Tensor]]
     return found
 
 
-def _folded(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[GraphModule, dict[Node, torch.Tensor]]:
+def _call(module: GraphModule, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The positional and the named inputs, nested as the exported model takes them."""
+    info = getattr(module.graph._codegen, "pytree_info", None)
+    if info is None or info.in_spec is None:
+        return tuple(inputs), {}
+    args, kwargs = pytree.tree_unflatten(list(inputs), info.in_spec)
+    return args, kwargs
+
+
+def _folded(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[GraphModule, dict[Node, torch.Tensor]]:
     """The float model as a graph in which batch norms are fused into convolutions, as quantisation does, and its
     constants."""
     from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
@@ -201,7 +212,7 @@ def _folded(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[GraphModule,
         def validate(self, model: GraphModule) -> None:
             pass
 
-    exported = torch.export.export(model, tuple(inputs), strict=False)
+    exported = torch.export.export(model, args, kwargs, strict=False)
     module = prepare_pt2e(exported.module(), Nothing())
     constants = {node: _attribute(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"}
     return module, {node: value for node, value in constants.items() if isinstance(value, torch.Tensor)}

@@ -19,8 +19,8 @@ from sdk.debug.run import blocks_of_case, read_run, run_here
 from sdk.devtools.inspector._blocks import resolve
 from sdk.devtools.inspector._distance import snr
 from sdk.devtools.inspector._events import EventBlock
-from sdk.devtools.inspector._inputs import Inputs, digest_of, run_on
-from sdk.devtools.inspector._matching import has_state
+from sdk.devtools.inspector._inputs import Inputs, digest_of, flat_inputs, run_on
+from sdk.devtools.inspector._matching import has_state, programs_of
 from sdk.devtools.inspector._numeric_gap import Reference, copies, inputs_of, kept_buffers, results, run_reference
 from sdk.exir.record import ETRecord
 from sdk.export.cli.inputs import read_inputs
@@ -107,7 +107,10 @@ def _known_inputs(
     ETRecord's. If the user does not choose a case, the case of the run comes first; without a run, the first case
     does."""
     if options.inputs is not None:
-        given = [list(pytree.tree_leaves(read_inputs(options.inputs)))]
+        programs = programs_of(record)
+        if options.method not in programs:
+            raise ValueError(f"the ETRecord has no edge program of method {options.method!r}")
+        given = [flat_inputs(programs[options.method], read_inputs(options.inputs), f"`{options.inputs}`")]
         return lambda _: given
     if not cases:
         if options.case is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
 
 from sdk.devtools.inspector._events import EventBlock
 from sdk.exir._serialize._tensor_data import memory_of
@@ -67,6 +69,59 @@ def run_on(
         return unknown
     first = " (of a method with state, only the first run is compared: later ones depend on it)" if stateful else ""
     raise ValueError(f"the ETDump is of a run on other inputs than {whose}, so their results differ{first}: {advice}")
+
+
+def flat_inputs(program: ExportedProgram, given: Any, whose: str) -> list[Any]:
+    """The inputs of a call in the order of the program's graph; keys of dicts may be in any order.
+
+    `given`: a tuple or list of positional inputs, a dict of named ones, `(args, kwargs)`, one input, or all inputs in
+    the order of the graph without their structure. `whose`: the owner of the inputs, for messages.
+
+    Raises ValueError for inputs with dicts whose structure is not that of the program's call.
+    """
+    spec = program.call_spec.in_spec
+    is_call = (
+        isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple) and isinstance(given[1], dict)
+    )
+    if isinstance(given, Mapping):
+        args, kwargs = (), given
+    elif is_call:
+        args, kwargs = given
+    else:
+        args, kwargs = tuple(given) if isinstance(given, (tuple, list)) else (given,), {}
+    if spec is None or not (kwargs or any(map(_has_dict, args))):  # the order is the graph's
+        return list(pytree.tree_leaves((args, kwargs)))
+    positional, named = spec.children()
+    names = list(program.graph_signature.user_inputs)
+    if not args and positional.num_children and not named.num_children and set(kwargs) == set(names):
+        return [kwargs[str(name)] for name in names]
+    return [*_ordered(list(args), positional, whose), *_ordered(kwargs, named, whose)]
+
+
+def _has_dict(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, (tuple, list)) and any(map(_has_dict, value)))
+
+
+def _ordered(value: Any, spec: pytree.TreeSpec, place: str) -> list[Any]:
+    """The leaves of a value in the order of `spec`."""
+    if spec.is_leaf():
+        return [value]
+    children = spec.children()
+    if isinstance(value, Mapping) and issubclass(spec.type, dict):
+        if set(value) != set(spec.context):
+            expected = ", ".join(map(repr, spec.context)) or "no names"
+            raise ValueError(f"{place}: expected {expected}, found {', '.join(map(repr, value)) or 'no names'}")
+        keyed = zip(spec.context, children, strict=True)
+        return [leaf for key, child in keyed for leaf in _ordered(value[key], child, f"{place}[{key!r}]")]
+    if isinstance(value, (tuple, list)) and spec.type in (tuple, list):
+        if len(value) != len(children):
+            raise ValueError(f"{place}: expected {len(children)} positional inputs or elements, found {len(value)}")
+        numbered = enumerate(zip(value, children, strict=True))
+        return [leaf for i, (item, child) in numbered for leaf in _ordered(item, child, f"{place}[{i}]")]
+    leaves, found = pytree.tree_flatten(value)
+    if found != spec:
+        raise ValueError(f"{place}: expected a {spec.type.__name__}, found a {type(value).__name__}")
+    return leaves
 
 
 def digest_of(values: Inputs) -> int:

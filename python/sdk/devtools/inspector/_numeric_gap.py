@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
-from torch.utils import _pytree as pytree
 
 from sdk.devtools.inspector._distance import l1
 from sdk.devtools.inspector._events import Event, EventBlock
@@ -20,6 +19,7 @@ from sdk.devtools.inspector._graph_matching import (
     get_aot_debug_handle_to_op_name_mapping,
     propagate_back_debug_handle,
 )
+from sdk.devtools.inspector._inputs import flat_inputs
 from sdk.devtools.inspector._intermediate_output_capturer import (
     DebugHandle,
     IntermediateOutputCapturer,
@@ -148,7 +148,7 @@ def inputs_of(record: ETRecord, method: str) -> list[list[Any]]:
             "the ETRecord has no inputs to run the model on: call update_representative_inputs() with those that the "
             "program ran on, and save it again"
         )
-    return [list(pytree.tree_leaves(inputs)) for inputs in found]
+    return [flat_inputs(programs[method], inputs, "the ETRecord's inputs") for inputs in found]
 
 
 def copies(values: Iterable[Any]) -> list[Any]:
