@@ -39,7 +39,11 @@ def memory_section(program: ProgramFile) -> str:
 
 
 def _plan(method: MethodFacts) -> list[str]:
-    parts = [f"<h2>Method <code>{escape(method.name)}</code></h2>", f"<p>{escape(memory(method))}.</p>"]
+    parts = [
+        f'<section data-method="{escape(method.name)}">',
+        f"<h2>Method <code>{escape(method.name)}</code></h2>",
+        f"<p>{escape(memory(method))}.</p>",
+    ]
     if method.tensors:
         parts.append(
             "<p>From left to right: instructions. Upwards: bytes. A box is a tensor: point at it to read which.</p>"
@@ -53,7 +57,7 @@ def _plan(method: MethodFacts) -> list[str]:
         rows = [[t.type, readable_bytes(t.nbytes), f"{t.offset:,}", f"{t.first}–{t.last}", t.made_by] for t in largest]
         parts.append(f"<h3>The largest tensors ({len(largest)} of {len(method.tensors)})</h3>")
         parts.append(table(["tensor", "size", "offset", "alive in instructions", "made by"], rows, numeric={1, 2, 3}))
-    return parts
+    return [*parts, "</section>"]
 
 
 def sizes_section(sizes: dict[str, int], recorded: bool) -> str:

@@ -38,6 +38,7 @@ def write_page(
     debug_buffer: str | Path | None = None,
     report: str | Path | None = None,
     method: str | None = None,
+    source_time_scale: str = "ns",
 ) -> None:
     """Writes one HTML page about a program: graph, times, memory plan, sizes, report and numeric gaps.
 
@@ -51,6 +52,7 @@ def write_page(
         debug_buffer: The recorded values of the ETDump. Adds, with the ETRecord, their difference from eager mode.
         report: The JSON file of `sdk export --report`. Adds the records of the export.
         method: The method of the ETDump; by default the only one, or the one that matches it.
+        source_time_scale: The unit of the ETDump's ticks: ns, us, ms, s or cycles.
 
     Raises:
         ValueError: A file is damaged, of another kind, or of another program.
@@ -72,7 +74,7 @@ def write_page(
         from sdk.devtools.etrecord import parse_etrecord
 
         record = parse_etrecord(etrecord)
-    methods = _methods(program, etdump, record, debug_buffer, method)
+    methods = _methods(program, etdump, record, debug_buffer, method, source_time_scale)
     for refusal in (exported or {"receipt": {"rows": []}})["receipt"]["rows"]:
         if refusal["refusals"] and refusal["method"] in methods:
             methods[refusal["method"]].setdefault("refusals", {})[refusal["node"]] = refusal["refusals"]
@@ -96,6 +98,7 @@ def _methods(
     record: ETRecord | None,
     debug_buffer: str | Path | None,
     method: str | None,
+    scale: str,
 ) -> dict[str, dict[str, Any]]:
     """The graphs of the methods by name. The method of the ETDump has times and numeric gaps."""
     graphs = {name: _graph(file, record) for name, file in program.methods.items()}
@@ -104,12 +107,14 @@ def _methods(
         if debug_buffer is not None:
             raise ValueError("recorded values belong to an ETDump: pass its path as etdump= too")
         return found
-    from sdk.devtools.inspector import Inspector
+    from sdk.devtools.inspector import Inspector, TimeScale
     from sdk.devtools.page._times import gaps_of, times_of
 
     inspector = Inspector(
         etdump_path=str(etdump),
         etrecord=record,
+        source_time_scale=TimeScale(scale),
+        target_time_scale=TimeScale.CYCLES if scale == TimeScale.CYCLES.value else TimeScale.MS,
         debug_buffer_path=None if debug_buffer is None else str(debug_buffer),
         method_name=method if record is not None else None,
     )

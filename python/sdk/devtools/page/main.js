@@ -132,6 +132,12 @@ function showLegend() {
   at('legend').replaceChildren(...shown);
 }
 
+function changeMethod(number) {
+  showMethod(number);
+  showTables();
+  showLegend();
+}
+
 function startTools() {
   at('group').addEventListener('change', event => { state.by = event.target.value; rebuild(); showTables(); });
   at('colour').addEventListener('change', event => { state.colour = event.target.value; draw(); showLegend(); });
@@ -140,10 +146,15 @@ function startTools() {
   at('zoom-in').addEventListener('click', () => zoomBy(1.25));
   at('zoom-out').addEventListener('click', () => zoomBy(0.8));
   at('fit').addEventListener('click', showAll);
-  at('method').addEventListener('change', event => { showMethod(Number(event.target.value)); showTables(); showLegend(); });
+  at('method').addEventListener('change', event => changeMethod(Number(event.target.value)));
   at('panel-memory').addEventListener('click', event => {
     const instruction = event.target.dataset && event.target.dataset.instruction;
     if (instruction === undefined) return;
+    const shown = state.methods.findIndex(method => method.method === event.target.closest('[data-method]').dataset.method);
+    if (shown >= 0 && state.methods[shown] !== state.method) {
+      at('method').value = String(shown);
+      changeMethod(shown);
+    }
     const leaf = state.tree.leaves.find(found => found.node.instruction === Number(instruction));
     if (leaf) { showTab('graph'); select(leaf); }
   });

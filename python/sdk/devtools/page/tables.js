@@ -47,8 +47,13 @@ function whereOf(group) {
 function showTables() {
   const { method } = state;
   const tree = modulesOf(method);
-  // The graph may show other groups: a link goes to the first node's surroundings.
-  const target = item => item.children ? (state.tree.groups.find(group => group.path === item.path && group.path) || item) : state.tree.leaves[item.index];
+  // The graph may show other groups: a link to a module then goes to the group of this module around its first node, or
+  // to that node.
+  const target = item => {
+    if (tree === state.tree) return item;
+    const leaf = state.tree.leaves[item.children ? item.first : item.index];
+    return item.children ? ancestors(leaf).find(group => group.path === item.path && group.about === item.about) || leaf : leaf;
+  };
   at('panel-time').replaceChildren(...timeTables(method, tree, target));
   at('weights').replaceChildren(...weightTables(method, tree, target));
   at('panel-gap').replaceChildren(...gapTable(method, target));

@@ -4,6 +4,7 @@ const state = { methods: [], method: null, tree: null, by: 'modules', colour: 'b
 
 function showMethod(number) {
   state.method = state.methods[number];
+  state.selected = null;  // its number belongs to another graph
   state.backends = [...new Set(state.method.partitions.map(call => call.backend))];
   rebuild();
 }
