@@ -168,7 +168,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     with temporary_beside(path) as folder:
         complete = folder / path.name
         complete.write_bytes(data)
-        publish(complete, path)
+        publish({complete: path})
 
 
 def _json(value: Any, indent: int | None) -> str:

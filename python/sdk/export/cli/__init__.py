@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") 
         if not options.verbose and error.__cause__ is not None:
             print("(-v shows the traceback.)", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("\nstopped; nothing was written.", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"\nstopped; {str(error) or 'nothing was written'}.", file=sys.stderr)
         return 130
     return 0

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,7 @@ def temporary_beside(output: Path) -> Iterator[Path]:
     It is removed when the block ends. An OSError in the block becomes a CommandError about `output`.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.resolve().parent) as folder:
+        with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent.resolve()) as folder:
             yield Path(folder)
     except OSError as error:
         raise CommandError(f"`{output}` could not be written: {why(error)}. Nothing was left behind.") from error
@@ -76,15 +78,42 @@ def write_program(manager: Any, program: Path) -> Path | None:
     return next(iter(sorted(program.parent.glob("*.ptd"))), None)
 
 
-def publish(complete: Path, place: Path) -> None:
-    """Moves a complete file to its final path and replaces an older one."""
-    try:
-        complete.replace(place)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
+def publish(files: Mapping[Path, Path]) -> None:
+    """Moves complete files to their final paths, in order, and replaces older ones: all, or none if it fails or is
+    interrupted. `files` maps the complete files to their paths."""
+    with ExitStack() as stack:
+        moves = []
+        for complete, place in files.items():
+            folder = stack.enter_context(temporary_beside(place))
+            moves.append((_moved(complete, folder / "new"), folder / "old", place))
+        begun: list[tuple[Path, Path]] = []
+        try:
+            for new, old, place in moves:
+                if os.path.lexists(place):
+                    _keep(place, old)
+                begun.append((old, place))
+                new.replace(place)
+        except BaseException:
+            for old, place in begun:
+                if os.path.lexists(old):
+                    old.replace(place)
+                else:
+                    place.unlink(missing_ok=True)
             raise
-        # A rename cannot reach another file system, so first copy the file there under a temporary name.
-        with temporary_beside(place) as folder:
-            copy = folder / place.name
-            copy.write_bytes(complete.read_bytes())
-            copy.replace(place)
+
+
+def _moved(file: Path, place: Path) -> Path:
+    try:
+        return file.replace(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:  # a rename cannot reach another file system
+            raise
+        return Path(shutil.copyfile(file, place))
+
+
+def _keep(file: Path, place: Path) -> None:
+    """A second name for a file, or a copy where the file system has no hard links."""
+    try:
+        os.link(file, place, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        shutil.copy2(file, place, follow_symlinks=False)

@@ -73,10 +73,13 @@ def run(options: Options) -> ExportResult:
             raise
         listed = "\n".join(f"  - {warning}" for warning in warnings)
         raise CommandError(f"{error}\nThere were warnings before:\n{listed}") from error.__cause__
-    if options.json:
-        print(json.dumps(report(result), indent=2))
-    else:
-        show_summary(result, sys.stdout)
+    try:
+        if options.json:
+            print(json.dumps(report(result), indent=2))
+        else:
+            show_summary(result, sys.stdout)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"`{result.output}` is complete") from None
     return result
 
 
@@ -222,20 +225,21 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
                 agrees = f"the program agrees with PyTorch in {calls}"
                 stage.detail = agrees if compared else f"{calls}, nothing to compare"
     _refuse_losses(options, result)
+    files: dict[Path, Path] = {}
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
         write_report(result, report)
-        publish(report, options.report)
-    for file, text in wrappers(
-        options, output, made.dynamic, made.manager.executorch_program, program, weights
-    ).items():
-        written = folder / file.name
+        files[report] = options.report
+    for number, (file, text) in enumerate(
+        wrappers(options, output, made.dynamic, made.manager.executorch_program, program, weights).items()
+    ):
+        written = folder / f"wrapper{number}"
         written.write_text(text, encoding="utf-8")
-        publish(written, file)
+        files[written] = file
     # Move the program last, so that when it exists the files that it needs do, too.
     if weights is not None and result.weights is not None:
-        publish(weights, result.weights)
-    publish(program, output)
+        files[weights] = result.weights
+    publish({**files, program: output})
 
 
 def dynamic_shapes(model: Model, inputs: Mapping[str, ExampleInputs], options: Options) -> dict[str, DynamicShapes]:
