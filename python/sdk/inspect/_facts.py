@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 import mmap
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 from sdk.command import CommandError, describe, existing
-from sdk.exir._serialize._flatbuffer import FlatbufferError
+from sdk.command.tools import UNREADABLE
 from sdk.inspect._kinds import NAMES, kind_of
 
 RECORDS = ("etdump", "etrecord")
 """The kinds that the Inspector reads."""
-UNREADABLE = (FlatbufferError, ValueError, RuntimeError, BadZipFile, EOFError, NotImplementedError, pickle.PickleError)
-"""The exceptions of the readers for damaged files."""
 
 
 def facts(path: Path, models_folder: Path | None = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.pybindings import portable_lib
-from sdk.extension.pybindings.portable_lib import Verification
+from sdk.extension.pybindings.portable_lib import ExecuTorchError, Verification
 from sdk.runtime._program import Program
 from sdk.runtime._reference import ReferenceProgram
 
@@ -152,4 +152,13 @@ def _as_source(data: bytes | bytearray | BinaryIO | Path | str, name: str) -> st
 
 
 def _as_bytes(source: str | bytes) -> bytes:
-    return read_file(source) if isinstance(source, str) else source
+    if isinstance(source, bytes):
+        return source
+    try:
+        return read_file(source)
+    except OSError as error:
+        # As for files that the runtime opens itself.
+        line = f"{source}: cannot be opened: {error.strerror or error}"
+        failed = ExecuTorchError(f"The file cannot be loaded: {line} [AccessFailed]")
+        failed.error, failed.code, failed.log = "AccessFailed", 0x22, (line,)
+        raise failed from error

@@ -108,5 +108,5 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     for file, data in zip(files, (_program(), _program({(0, 0): 1.0})), strict=True):
         file.write_bytes(data)
     monkeypatch.setattr(sys, "argv", ["diff_pte", *map(str, files)])
-    tool._main()
+    assert tool.main() == 0
     assert "1 of 6 elements differ" in capsys.readouterr().out

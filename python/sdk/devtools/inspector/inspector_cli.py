@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
-from sdk.command import CommandError, check_writable, existing
+from sdk.command import CommandError, check_writable, existing, write_bytes
+from sdk.command.tools import run_tool
 from sdk.devtools.inspector._inspector import Inspector
 from sdk.devtools.inspector._time_scale import TimeScale
 from sdk.util.paths import file_path
@@ -28,30 +30,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tsv_path", type=file_path, help="write the table to this file, with tabs between columns")
     parser.add_argument("--compare_results", action="store_true", help="compare recorded outputs with the ETRecord's")
     options = parser.parse_args(arguments)
-    try:
-        for path in (options.etdump_path, options.etrecord_path, options.debug_buffer_path):
-            if path is not None:
-                existing(path)
-        inspector = Inspector(
-            etdump_path=options.etdump_path,
-            etrecord=options.etrecord_path,
-            source_time_scale=TimeScale(options.source_time_scale),
-            target_time_scale=TimeScale(options.target_time_scale),
-            debug_buffer_path=options.debug_buffer_path,
+    return run_tool(lambda: _show(options))
+
+
+def _show(options: argparse.Namespace) -> None:
+    for path in (options.etdump_path, options.etrecord_path, options.debug_buffer_path):
+        if path is not None:
+            existing(path)
+    if options.compare_results and (options.etrecord_path is None or options.debug_buffer_path is None):
+        raise CommandError(
+            "--compare_results compares recorded outputs with those of an ETRecord: pass --etrecord_path and "
+            "--debug_buffer_path"
         )
-        if options.tsv_path is not None:
-            check_writable([options.tsv_path])
-    except (CommandError, OSError, RuntimeError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     if options.tsv_path is not None:
-        with options.tsv_path.open("w", encoding="utf-8") as file:
-            inspector.save_data_to_tsv(file)
+        check_writable([options.tsv_path])
+    inspector = Inspector(
+        etdump_path=options.etdump_path,
+        etrecord=options.etrecord_path,
+        source_time_scale=TimeScale(options.source_time_scale),
+        target_time_scale=TimeScale(options.target_time_scale),
+        debug_buffer_path=options.debug_buffer_path,
+    )
+    if options.tsv_path is not None:
+        table = io.StringIO()
+        inspector.save_data_to_tsv(table)
+        write_bytes(options.tsv_path, table.getvalue().encode())
     else:
         inspector.print_data_tabular()
     if options.compare_results:
         _compare(inspector)
-    return 0
 
 
 def _compare(inspector: Inspector) -> None:

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from sdk.command import CommandError, existing
+from sdk.command.arguments import count
+from sdk.command.tools import run_tool
 from sdk.devtools.pte_tool.differences import (
     ElementDiff,
     EValueDiff,
@@ -237,17 +242,31 @@ def _in_order(elements: torch.Tensor, tensor: Tensor) -> torch.Tensor:
     return inner.permute([order.index(d) for d in range(len(order))]).flatten()
 
 
-def _main() -> None:
-    parser = argparse.ArgumentParser(description="Compares two .pte files.")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the differences. Returns 0, or 1 after one line on stderr if a file cannot be read."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sdk.devtools.pte_tool.diff_pte", description="Compares two .pte files."
+    )
     parser.add_argument("file_a", help="the first program")
     parser.add_argument("file_b", help="the second program")
     parser.add_argument("-v", "--verbose", action="store_true", help="show sizes and calls of B, too")
-    parser.add_argument("--max-samples", type=int, default=10, help="elements to show of each tensor that differs")
-    options = parser.parse_args()
-    data_a, data_b = (read_file(file) for file in (options.file_a, options.file_b))
+    parser.add_argument("--max-samples", type=count(0), default=10, help="elements to show of each tensor that differs")
+    options = parser.parse_args(arguments)
+    return run_tool(lambda: _print_differences(options))
+
+
+def _print_differences(options: argparse.Namespace) -> None:
+    data_a, data_b = (read_file(existing(file)) for file in (options.file_a, options.file_b))
+    if data_a == data_b:  # then `diff_pte` reads neither
+        try:
+            deserialize_pte_binary(data_a)
+        except ValueError as error:
+            raise CommandError(f"{options.file_a} cannot be read: {error}") from error
     result = diff_pte(data_a, data_b, options.file_a, options.file_b, options.max_samples)
+    if result.error:
+        raise CommandError(result.error)
     print(format_diff_result(result, verbose=options.verbose))
 
 
 if __name__ == "__main__":
-    _main()
+    sys.exit(main())

@@ -7,13 +7,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from sdk.command import check_writable, existing, write_bytes
+from sdk.command.tools import run_tool
 from sdk.devtools.inspector import Inspector
 
 
 def generate_csv(etdump_path: str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
     """Writes the table of `Inspector.to_dataframe` to the file `output`."""
-    Inspector(etdump_path=os.fspath(etdump_path)).to_dataframe().to_csv(output)
+    Path(output).write_bytes(_csv(etdump_path))
+
+
+def _csv(etdump_path: str | os.PathLike[str]) -> bytes:
+    return Inspector(etdump_path=os.fspath(etdump_path)).to_dataframe().to_csv().encode()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,13 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--etdump_path", default="./model.etdump", help="the ETDump that the runtime wrote")
     parser.add_argument("--output", default="./model_profiling.csv", help="the file to write")
     options = parser.parse_args(arguments)
-    try:
-        generate_csv(options.etdump_path, options.output)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"wrote {options.output}")
-    return 0
+    return run_tool(lambda: _write(Path(options.etdump_path), Path(options.output)))
+
+
+def _write(etdump: Path, output: Path) -> None:
+    check_writable([output])
+    write_bytes(output, _csv(existing(etdump)))
+    print(f"wrote {output}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
+from sdk.command import check_writable, existing, write_json
+from sdk.command.tools import run_tool
 from sdk.devtools.etrecord import parse_etrecord
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
@@ -97,14 +98,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Writes a list with the sizes of each graph of an ETRecord. Returns 0, or 1 after one line on stderr if a file
     cannot be read or written."""
     options = parse_args(arguments)
-    try:
-        record = parse_etrecord(options.etrecord_path)
-        found = [generate_model_size_information(program) for program in (record.graph_map or {}).values()]
-        Path(options.output_path).write_text(json.dumps(found))
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_tool(lambda: _write_sizes(Path(options.etrecord_path), Path(options.output_path)))
+
+
+def _write_sizes(etrecord: Path, output: Path) -> None:
+    check_writable([output])
+    record = parse_etrecord(existing(etrecord))
+    write_json(output, [generate_model_size_information(program) for program in (record.graph_map or {}).values()])
 
 
 if __name__ == "__main__":
