@@ -193,6 +193,8 @@ def prepare(
     loaded = load_method(program, name, method)
     if case is not None and bundle is None:
         raise CommandError(f"--case: expected a bundled program (.bpte), found the program `{name}`: it has no cases")
+    if case is not None and given is not None:
+        raise CommandError("--case: chooses the inputs of a test case, and --input gives inputs: leave one out")
     if given is None and bundle is not None:
         return Prepared(program, loaded, _inputs_of_case(bundle, loaded.metadata.name(), case or 0, name), bundle)
     if given is None and fill is not None:

@@ -57,6 +57,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.debug") -
     options = _parser(prog).parse_args(own)
     written = Path(options.json) if options.json not in (None, "-") else None
     try:
+        _check_combination(options, export)
         for name in _FILES:
             if getattr(options, name) is not None:
                 existing(getattr(options, name))
@@ -78,6 +79,23 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.debug") -
     else:
         print(as_text(result))
     return FAILED if result.departing else OK
+
+
+def _check_combination(options: argparse.Namespace, export: Sequence[str]) -> None:
+    """Raises CommandError if an option has no effect together with another one, or without one."""
+    without_effect = (
+        (options.debug_buffer and not options.etdump, "--debug-buffer has the tensors of an ETDump: pass --etdump too"),
+        (options.data and options.etdump, "--data is for a run here, and --etdump is of a run before: leave one out"),
+        (options.inputs and options.bundled, "--inputs and --bundled are both inputs of the run: leave one out"),
+        (options.inputs and options.case is not None and not options.etdump,
+         "--case chooses inputs of a bundled program, and --inputs gives them: leave one out"),
+        (export and options.etrecord,
+         "the arguments after `--` are for exporting the model again, which --etrecord makes needless: leave one out"),
+        (export and not options.model, "the arguments after `--` are for exporting the model again: pass MODEL too"),
+    )  # fmt: skip
+    for wrong, message in without_effect:
+        if wrong:
+            raise CommandError(message)
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

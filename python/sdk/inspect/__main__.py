@@ -41,6 +41,9 @@ examples
 """
 
 _UNITS = ("ns", "us", "ms", "s", "cycles")
+_ROWS = 20
+_OF_RUN = ("trace", "markdown", "top", "csv", "source_time_scale")
+"""The options that need the ETDump of a run."""
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect") -> int:
@@ -56,12 +59,12 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
     trace = parser.add_argument_group("what a run did")
     trace.add_argument("--etdump", type=file_path, help="the ETDump that the runtime wrote")
     trace.add_argument("--etrecord", type=file_path, help="its ETRecord: names operators and source lines")
-    trace.add_argument("--source-time-scale", choices=_UNITS, default="ns", help="the unit of the device's ticks (ns)")
+    trace.add_argument("--source-time-scale", choices=_UNITS, help="the unit of the device's ticks (ns)")
     trace.add_argument(
         "--trace", type=file_path, metavar="OUT.json", help="write a trace for Perfetto or chrome://tracing"
     )
     trace.add_argument("--markdown", action="store_true", help="print a Markdown table of where the time went")
-    trace.add_argument("--top", type=count(1), default=20, help="rows of that table, the slowest first (20)")
+    trace.add_argument("--top", type=count(1), help="rows of that table, the slowest first (20)")
     trace.add_argument("--csv", type=file_path, metavar="OUT.csv", help="write the pandas frame of the events")
     page = parser.add_argument_group("one page to look at (docs/page.md)")
     page.add_argument("--html", type=file_path, metavar="OUT.html", help="the page: graph, times, memory plan, sizes")
@@ -85,6 +88,8 @@ def _run(options: argparse.Namespace) -> int:
 
         if options.etdump is None and kind_of(existing(options.file)) == "etdump":
             options.etdump = options.file  # so that the options of --etdump apply to it
+            if options.models is not None:
+                raise CommandError("--models writes what is in a program (.pte), found an ETDump: pass the .pte")
         else:
             shown = facts(options.file, options.models)
     run = None if options.etdump is None else _dump(options)
@@ -100,13 +105,21 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check_alone(options: argparse.Namespace) -> None:
     """Raises CommandError if an option has no effect together with --diff."""
-    others = ("file", "models", "etdump", "etrecord", "trace", "markdown", "csv", "html", "debug_buffer", "report")
-    if given := [name for name in (*others, "method") if getattr(options, name)]:
-        names = ", ".join("a third file" if name == "file" else f"--{name.replace('_', '-')}" for name in given)
+    given = [name for name, value in vars(options).items() if value and name not in ("diff", "json")]
+    if given:
+        names = ", ".join("a third file" if name == "file" else _spelled(name) for name in given)
         raise CommandError(f"--diff compares two files and takes only --json beside them, found {names}: leave it out")
 
 
+def _spelled(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _check_options(options: argparse.Namespace) -> None:
+    if options.top is not None and not options.markdown:
+        raise CommandError("--top is the number of rows of the table of --markdown: pass that too")
+    if options.markdown and options.json:
+        raise CommandError("--markdown and --json both choose what is printed: leave one out")
     if options.html is None and (options.debug_buffer or options.report or options.method):
         raise CommandError("--debug-buffer, --report and --method are for the page: pass --html OUT.html too")
     if options.html is not None and options.file is None:
@@ -115,12 +128,12 @@ def _check_options(options: argparse.Namespace) -> None:
         raise CommandError("--models writes what is in a program, found none: pass the .pte")
     if options.file is None and options.etdump is None:
         raise CommandError("expected a file, --etdump or --diff, found none: pass one")
-    of_run = ("trace", "markdown", "csv") if options.html is not None else ("trace", "markdown", "csv", "etrecord")
+    of_run = _OF_RUN if options.html is not None else (*_OF_RUN, "etrecord")
     if options.etdump is None and any(getattr(options, name) for name in of_run):
         from sdk.inspect._kinds import kind_of
 
         if options.file is None or kind_of(existing(options.file)) != "etdump":
-            *names, last = (f"--{name}" for name in of_run)
+            *names, last = map(_spelled, of_run)
             raise CommandError(f"{', '.join(names)} and {last} show a run: pass its ETDump with --etdump")
 
 
@@ -143,7 +156,7 @@ def _dump(options: argparse.Namespace) -> dict[str, Any]:
 
     path = existing(options.etdump)
     record = None if options.etrecord is None else _facts.read(existing(options.etrecord), "etrecord", parse_etrecord)
-    scale = TimeScale(options.source_time_scale)
+    scale = TimeScale(options.source_time_scale or "ns")
     inspector = _facts.read(path, "etdump", lambda dump: _records.inspector_of(dump, record, scale))
     if options.trace is not None:
         write_json(options.trace, _facts.read(path, "etdump", lambda _: inspector.trace_events()))
@@ -155,7 +168,7 @@ def _dump(options: argparse.Namespace) -> dict[str, Any]:
         write_bytes(options.csv, frame.to_csv(index=False).encode())
     facts = {"kind": "etdump", "path": str(path), "bytes": path.stat().st_size, **_records.dump_facts(inspector)}
     if options.markdown and not options.json:
-        print(inspector.markdown(options.top), end="")
+        print(inspector.markdown(options.top or _ROWS), end="")
     elif not options.json:
         from sdk.inspect._text import text
 
@@ -164,14 +177,15 @@ def _dump(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _page(options: argparse.Namespace) -> None:
+    from sdk.command.tools import UNREADABLE
     from sdk.devtools.page import write_page
-    from sdk.inspect._facts import UNREADABLE
 
     check_writable([options.html])
     names = ("etdump", "etrecord", "debug_buffer", "report")
     files = {name: existing(path) for name in names if (path := getattr(options, name)) is not None}
+    scale = options.source_time_scale or "ns"
     try:
-        write_page(existing(options.file), options.html, method=options.method, **files)
+        write_page(existing(options.file), options.html, method=options.method, source_time_scale=scale, **files)
     except UNREADABLE as error:
         raise CommandError(f"--html: {describe(error)}") from error
 

@@ -108,6 +108,8 @@ def _inputs(runner: Any, prompt: str, methods: set[str], options: argparse.Names
         content = content_of(prompt, options.image, options.audio)
         text = rendered(template, runner, [*system, {"role": "user", "content": content}], True)
     elif not options.raw:
+        if options.system is not None:
+            raise CommandError("--system: the program has no chat template, in which a system prompt has its place")
         print("the program has no chat template: the prompt is continued as it is", file=sys.stderr)
     try:
         if takes_media(methods) and "get_image_processor" in methods and not options.audio:

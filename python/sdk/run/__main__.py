@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sdk.command import FAILED, OK, CommandError, Parser, describe, finish, print_json
+from sdk.command import FAILED, OK, CommandError, Parser, check_writable, describe, finish, print_json
 from sdk.command.arguments import count, numbers
 from sdk.util.paths import file_path
 
+_DEBUG_BUFFER = 1 << 28
 _EPILOG = """\
 inputs, in the order of the method's
   --input FILE.npy          an array
@@ -73,9 +74,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     trace.add_argument(
         "--debug-buffer", type=file_path, metavar="OUT.bin", help="record the results of all instructions too"
     )
-    trace.add_argument(
-        "--debug-buffer-size", type=count(1), default=1 << 28, metavar="BYTES", help="room for them (256 MiB)"
-    )
+    trace.add_argument("--debug-buffer-size", type=count(1), metavar="BYTES", help="room for them (256 MiB)")
     pictures = parser.add_argument_group("pictures")
     pictures.add_argument(
         "--resize",
@@ -105,11 +104,16 @@ def _run(options: argparse.Namespace) -> int:
     from sdk.command.programs import runtime, set_threads
 
     if options.backend_info:
+        if options.model is not None:
+            raise CommandError(f"--backend-info runs no program, found `{options.model}`: leave one out")
         return _backend_info(options.json)
     if options.model is None:
         raise CommandError("expected a program, found none: pass a .pte or a .bpte")
     if options.debug_buffer and not options.etdump:
         raise CommandError("--debug-buffer needs --etdump: the recorded values belong to its events")
+    if options.debug_buffer_size and not options.debug_buffer:
+        raise CommandError("--debug-buffer-size is the room for recorded values: pass --debug-buffer too")
+    check_writable([path for path in (options.etdump, options.debug_buffer) if path])
     set_threads(options.threads)
     program, method, inputs = _prepare(options)
     library = runtime()
@@ -151,7 +155,7 @@ def _prepare(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
         options.case,
         options=InputOptions(picture, options.channel or "mix", options.sample_rate, options.fit, options.cast),
         etdump=bool(options.etdump),
-        debug_buffer_size=options.debug_buffer_size if options.debug_buffer else 0,
+        debug_buffer_size=(options.debug_buffer_size or _DEBUG_BUFFER) if options.debug_buffer else 0,
     )
     return found.program, found.method, found.inputs
 
@@ -161,6 +165,8 @@ def _check_kinds(options: argparse.Namespace) -> None:
     effect."""
     from sdk.run._pictures import ENDINGS
 
+    if options.resize_to is not None and options.resize in ("stretch", "pad"):
+        raise CommandError(f"--resize-to: the middle is not cut out with --resize {options.resize}: leave one out")
     endings = {Path(text).suffix.lower() for text in options.input}
     for kind, names, known in (
         ("picture", ("resize", "resize_to", "mean", "std", "bgr"), ENDINGS),
@@ -192,9 +198,6 @@ def _facts(
 
 
 def _write_dump(program: Any, options: argparse.Namespace) -> None:
-    from sdk.command import check_writable
-
-    check_writable([path for path in (options.etdump, options.debug_buffer) if path])
     program.write_etdump_result_to_file(str(options.etdump), options.debug_buffer and str(options.debug_buffer))
 
 

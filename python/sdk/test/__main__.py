@@ -58,6 +58,8 @@ def _run(options: argparse.Namespace) -> int:
         )
     if options.only_runners and not options.runner:
         raise CommandError("--only-runners: expected --runner with it, found none")
+    if options.only_runners and options.threads is not None:
+        raise CommandError("--threads: of the Python module, which --only-runners leaves out: leave one out")
     set_threads(options.threads)
     from sdk.test import _cases, _results, _runtimes
 

@@ -29,11 +29,13 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.wrap") ->
     parser.add_argument("--language", required=True, choices=("kotlin", "swift", "cpp"), help="the language")
     parser.add_argument("--output", type=file_path, metavar="FILE", help="the source file (beside the program)")
     parser.add_argument("--name", help="the class (after the program's file)")
-    parser.add_argument("--package", default="model", metavar="A.B", help="package in Kotlin, namespace in C++ (model)")
+    parser.add_argument("--package", metavar="A.B", help="package in Kotlin, namespace in C++ (model)")
     return finish(parser, argv, _run)
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.package is not None and options.language == "swift":
+        raise CommandError("--package: Swift has no packages in source files: leave it out")
     try:
         from sdk.exir._serialize._program import deserialize_pte_binary
         from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_name
@@ -49,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     name = options.name or wrapper_name(file.name)
     output = options.output or file.with_name(name + LANGUAGES[options.language])
     try:
-        text = render(program, options.language, name, options.package)
+        text = render(program, options.language, name, options.package or "model")
     except ValueError as error:
         raise CommandError(str(error)) from error
     write_bytes(output, text.encode())

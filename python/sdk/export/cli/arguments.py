@@ -132,6 +132,8 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         parser.error(str(error))
     if known.calibrate is not None and not known.quantize:
         parser.error("--calibrate goes with --quantize.")
+    if known.tolerance is not None and not known.verify:
+        parser.error("--tolerance is for the verification; leave --no-verify out.")
     return Options(
         model=known.model,
         methods=tuple(known.method),
