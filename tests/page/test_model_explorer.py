@@ -158,6 +158,33 @@ def test_servers_for_a_block(program: ExportedProgram, tmp_path: Path) -> None:
         server.wait(20)
 
 
+@pytest.mark.parametrize("one", [visualization.ModelExplorerServer, visualization.SingletonModelExplorerServer])
+def test_the_default_port_may_be_in_use(one: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """VIS-06: a server without a port takes the first one that is free, and the block begins when it listens there."""
+    with socket.socket() as other:
+        other.bind(("localhost", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        free = next(port for port in range(8081, 8100) if _is_free(port))
+        monkeypatch.setattr(visualization_utils, "_DEFAULT_PORTS", [taken, free])
+        with one(open_in_browser=False) as running:
+            assert running._port == free
+            with urllib.request.urlopen(f"http://localhost:{free}/", timeout=30) as answer:
+                assert b"Model Explorer" in answer.read()
+        monkeypatch.setattr(visualization_utils, "_DEFAULT_PORTS", [taken])
+        with pytest.raises(RuntimeError, match="are all in use"):
+            one(open_in_browser=False)
+
+
+def test_a_port_in_use_does_not_end_the_process(program: ExportedProgram) -> None:
+    with socket.socket() as other:
+        other.bind(("localhost", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(RuntimeError, match=f"port {port} is in use: pass another one"):
+            visualization.visualize(program, reuse_server=False, no_open_in_browser=True, port=port)
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as client:
         return client.connect_ex(("localhost", port)) != 0

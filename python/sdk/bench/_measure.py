@@ -94,7 +94,8 @@ def measure(subjects: Sequence[Subject], plan: Plan) -> tuple[list[Series], list
                 times = [time for turn in turns for time in turn[index]]
                 series[index].samples += times
                 series[index].medians.append(statistics.median(times))
-                series[index].memory.append(process.memory())
+                if (memory := process.memory()) is not None:
+                    series[index].memory.append(memory)
         if len(subjects) == 2:
             ratios.append(statistics.median(statistics.median(b) / statistics.median(a) for a, b in turns))
     return series, ratios

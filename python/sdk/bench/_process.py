@@ -63,9 +63,11 @@ class Process:
         """Calls the program for some time; see `_worker.Worker.measure`."""
         return self._ask("measure", seconds=seconds, warm_up=warm_up, batch=batch)
 
-    def memory(self) -> int:
-        """Bytes in addition to the memory of the process before the program was loaded."""
-        return int(self._ask("memory")["bytes"])
+    def memory(self) -> int | None:
+        """Bytes in addition to the memory of the process before the program was loaded; None if the system does not
+        say."""
+        found: int | None = self._ask("memory")["bytes"]
+        return found
 
     def _ask(self, what: str, **arguments: Any) -> dict[str, Any]:
         """Raises CommandError if the process fails or exits."""

@@ -37,7 +37,7 @@ def _program(one: Series) -> Facts:
         },
         "cold_start": _start(one, True),
         "warm_start": _start(one, False),
-        "memory_bytes": statistics.median(one.memory),
+        "memory_bytes": statistics.median(one.memory) if one.memory else None,
         "clock_step": one.tick,
     }
 
@@ -75,8 +75,11 @@ def text(found: Facts) -> str:
             rows.append(("", "", f"{', '.join(tails)} of {samples}" if tails else samples))
         for name in ("cold start", "warm start"):
             rows.append((name, *_start_text(program[name.replace(" ", "_")])))
+        memory = program["memory_bytes"]
         rows.append(
-            ("memory", readable_bytes(program["memory_bytes"]), "above the process before it loads the program")
+            ("memory", "refused", "the system does not say how much memory a process has")
+            if memory is None
+            else ("memory", readable_bytes(memory), "above the process before it loads the program")
         )
         lines.append(
             f"{printable(program['model'])}  {printable(program['method'])}, {counted(program['threads'], 'thread')}"

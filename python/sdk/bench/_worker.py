@@ -9,7 +9,6 @@ with one.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -20,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from sdk.bench._figures import TICKS, clock_tick
+from sdk.command.memory import peak_memory, reset_peak_memory
 from sdk.runtime import Runtime
-
-_STATUS = Path("/proc/self/status")
 
 
 class Worker:
@@ -30,7 +28,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.tick = clock_tick()
-        self.idle = 0
+        self.idle: int | None = None
         self.method: Any = None
         self.inputs: Any = None
         self.batch = 1
@@ -48,7 +46,7 @@ class Worker:
             for file in files:
                 file.read_bytes()
         gc.collect()
-        self.idle = reset_peak()
+        self.idle = reset_peak_memory()
         start = time.perf_counter()
         program = Runtime.get().load_program(files[0], data_map=files[1:] or None)
         self.method = program.load_method(request["method"])
@@ -89,8 +87,10 @@ class Worker:
         return {"seconds": batches, "batch": self.batch}
 
     def memory(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Bytes in addition to the memory of the process before it loaded the program."""
-        return {"bytes": max(peak() - self.idle, 0)}
+        """Bytes in addition to the memory of the process before it loaded the program; None if the system does not
+        say."""
+        now = peak_memory()
+        return {"bytes": None if now is None or self.idle is None else max(now - self.idle, 0)}
 
 
 def read_values(path: Path) -> list[Any]:
@@ -125,23 +125,6 @@ def evict(file: Path) -> bool:
         except OSError:
             return False
     return False
-
-
-def reset_peak() -> int:
-    """Resets the peak of the resident memory to its present size, if the system can. Returns the peak in bytes."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return peak()
-
-
-def peak() -> int:
-    """The peak of this process's resident memory, in bytes."""
-    if _STATUS.exists():
-        line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:

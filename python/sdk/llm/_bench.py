@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import statistics
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, finish, print_json
 from sdk.command.arguments import count
+from sdk.command.memory import peak_memory
 from sdk.llm._open import add_model, open_runner
 
 
@@ -62,7 +62,6 @@ def _bench(options: argparse.Namespace) -> int:
     except RuntimeError as error:
         print(f"{options.model}: {describe(error)}", file=sys.stderr)
         return FAILED
-    unit = 1 if sys.platform == "darwin" else 1024
     facts: dict[str, Any] = {
         "model": str(options.model),
         "load_seconds": loaded,
@@ -70,7 +69,7 @@ def _bench(options: argparse.Namespace) -> int:
         "new_tokens": options.new_tokens,
         "prefill_tokens_per_second": _spread(prefill),
         "decode_tokens_per_second": _spread(decode),
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
+        "peak_memory_bytes": peak_memory(),
         "file_bytes": options.model.stat().st_size,
     }
     if options.json:
@@ -80,8 +79,9 @@ def _bench(options: argparse.Namespace) -> int:
     for name, what in (("prefill", f"{options.prompt_tokens} tokens"), ("decode", f"{options.new_tokens} tokens")):
         found = facts[f"{name}_tokens_per_second"]
         print(f"{name:<8} {found['median']:.1f} tokens a second ({found['min']:.1f} to {found['max']:.1f}; {what})")
-    memory, file = facts["peak_memory_bytes"] / 1e6, facts["file_bytes"] / 1e6
-    print(f"memory   {memory:.0f} MB at most, with Python (file: {file:.0f} MB)")
+    memory, file = facts["peak_memory_bytes"], facts["file_bytes"] / 1e6
+    said = "not known on this system" if memory is None else f"{memory / 1e6:.0f} MB at most, with Python"
+    print(f"memory   {said} (file: {file:.0f} MB)")
     return OK
 
 

@@ -146,6 +146,15 @@ def test_a_batch_that_is_too_short_is_refused(sdk: Call, files: Files, monkeypat
     assert found["warm_start"]["start"]["median"] is None
 
 
+def test_a_system_that_does_not_say_the_memory(sdk: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sdk.bench import _process
+
+    monkeypatch.setattr(_process.Process, "memory", lambda self: None)
+    assert sdk("bench", files["net.pte"], *QUICK, "--json").json["programs"][0]["memory_bytes"] is None
+    shown = sdk("bench", files["net.pte"], *QUICK)
+    assert shown.status == 0 and "memory refused the system does not say" in " ".join(shown.out.split())
+
+
 def test_memory_of_a_program(sdk: Call, tmp_path: Path) -> None:
     """The figure includes 32 MB of planned memory, to which a call writes."""
 

@@ -50,6 +50,18 @@ def test_inspect_shows_the_same(name: str) -> None:
     assert shown.stdout == run("inspect", "--json", str(CORPUS / name), without=None).stdout
 
 
+def test_named_data_needs_no_torch() -> None:
+    program = WITHOUT.partition("from sdk.__main__")[0] + (
+        "from sdk.exir._serialize._named_data_store import NamedDataStore\n"
+        "store = NamedDataStore()\n"
+        "store.add_named_data('key', b'data', 16)\n"
+        "assert bytes(store.get_named_data_store_output().buffers[0]) == b'data'\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, "torch"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_inspect_compares_programs() -> None:
     done = run("inspect", "--diff", str(CORPUS / "add/model.pte"), str(CORPUS / "linear/model.pte"))
     assert done.returncode == 1 and "aten::add.out" in done.stdout, done.stderr

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from language_models import ARCHITECTURES, small
 from test_checkpoints import write_gguf
 
 from sdk.__main__ import main
+from sdk.command import memory
 from sdk.exir._serialize._program import deserialize_pte_binary
 from sdk.extension.llm.export.exporter import make_model
 from sdk.extension.llm.export.gguf import GGUFFile
@@ -257,8 +259,23 @@ def test_bench_measures(program: Path, capsys: pytest.CaptureFixture) -> None:
     for name in ("prefill_tokens_per_second", "decode_tokens_per_second"):
         assert 0 < found[name]["min"] <= found[name]["median"] <= found[name]["max"]
     assert found["file_bytes"] == program.stat().st_size
+    assert found["peak_memory_bytes"] > found["file_bytes"]
     assert main(["llm", "bench", str(program), *arguments]) == 0
     assert "decode" in capsys.readouterr().out
+
+
+def test_bench_where_the_system_does_not_say_the_memory(
+    program: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows has neither the module `resource` nor /proc."""
+    monkeypatch.setattr(memory, "_PROC", Path("nosuch"))
+    monkeypatch.setitem(sys.modules, "resource", None)
+    monkeypatch.delitem(sys.modules, "sdk.llm._bench", raising=False)
+    arguments = ["--prompt-tokens", "8", "--new-tokens", "4", "--rounds", "1"]
+    assert main(["llm", "bench", str(program), *arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["peak_memory_bytes"] is None
+    assert main(["llm", "bench", str(program), *arguments]) == 0
+    assert "memory   not known on this system (file: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

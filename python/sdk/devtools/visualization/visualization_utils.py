@@ -23,7 +23,7 @@ from sdk.exir.graph.programs import with_graph_module
 NAME = "Executorch"
 """The name of the model in Model Explorer."""
 
-_DEFAULT_PORT = 8080
+_DEFAULT_PORTS = range(8080, 8100)
 _STOP_S = 5
 
 Program: TypeAlias = ExportedProgram | EdgeProgramManager | ExecutorchProgramManager
@@ -52,8 +52,13 @@ def visualize(
 
 
 def visualize_model_explorer(**kwargs: Any) -> None:
-    """`model_explorer.visualize_from_config` with these arguments. Raises ImportError without Model Explorer."""
-    _explorer().visualize_from_config(**kwargs)
+    """`model_explorer.visualize_from_config` with these arguments. Raises ImportError without Model Explorer, and
+    RuntimeError for a port in use, for which Model Explorer would end the process."""
+    explorer, port = _explorer(), kwargs.get("port")
+    reused = getattr(kwargs.get("config"), "reuse_server_port", 0) > 0
+    if port not in (None, _DEFAULT_PORTS[0]) and not reused:
+        _check_free(port)
+    explorer.visualize_from_config(**kwargs)
 
 
 def visualize_graph(
@@ -175,8 +180,7 @@ class ModelExplorerServer:
     """
 
     def __init__(self, open_in_browser: bool = True, port: int | None = None) -> None:
-        self.server = _start(open_in_browser, port)
-        self._port = _DEFAULT_PORT if port is None else port
+        self.server, self._port = _start(open_in_browser, port)
 
     def __enter__(self) -> ModelExplorerServer:
         wait_for_server(self.server, self._port)
@@ -193,13 +197,12 @@ class SingletonModelExplorerServer:
 
     server: ClassVar[subprocess.Popen[bytes] | None] = None
     num_open: ClassVar[int] = 0
-    _port: ClassVar[int] = _DEFAULT_PORT
+    _port: ClassVar[int] = _DEFAULT_PORTS[0]
 
     def __init__(self, open_in_browser: bool = True, port: int | None = None) -> None:
         cls = SingletonModelExplorerServer
         if cls.server is None:
-            cls.server = _start(open_in_browser, port)
-            cls._port = _DEFAULT_PORT if port is None else port
+            cls.server, cls._port = _start(open_in_browser, port)
 
     def __enter__(self) -> SingletonModelExplorerServer:
         cls = SingletonModelExplorerServer
@@ -218,16 +221,26 @@ class SingletonModelExplorerServer:
             cls.server = None
 
 
-def _start(open_in_browser: bool, port: int | None) -> subprocess.Popen[bytes]:
+def _start(open_in_browser: bool, port: int | None) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a server. Returns it with its port. Raises RuntimeError if the port, or all of the default ones, are in
+    use."""
     _explorer()
+    if port is None:
+        port = next((free for free in _DEFAULT_PORTS if not is_listening(free)), None)
+        if port is None:
+            first, last = _DEFAULT_PORTS[0], _DEFAULT_PORTS[-1]
+            raise RuntimeError(f"the ports {first} to {last} are all in use: pass another one as port")
+    else:
+        _check_free(port)
     beside = Path(sys.executable).with_name("model-explorer")
     command = [str(beside) if beside.exists() else shutil.which("model-explorer") or "model-explorer"]
-    command += [] if open_in_browser else ["--no_open_in_browser"]
-    if port is not None:
-        if is_listening(port):
-            raise RuntimeError(f"port {port} is in use: pass another one, or none for the first that is free")
-        command += ["--port", str(port)]
-    return subprocess.Popen(command)
+    command += [*([] if open_in_browser else ["--no_open_in_browser"]), "--port", str(port)]
+    return subprocess.Popen(command), port
+
+
+def _check_free(port: int) -> None:
+    if is_listening(port):
+        raise RuntimeError(f"port {port} is in use: pass another one, or none for the first that is free")
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:

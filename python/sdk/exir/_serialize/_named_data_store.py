@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,12 +59,11 @@ class NamedDataStore:
         The data starts at a multiple of `alignment` bytes. A tensor's layout is recorded with it. Adding the same data
         under the same key again is allowed; other data is a `ValueError`.
         """
-        import torch
-
         alignment = 1 if alignment is None else alignment
         if alignment <= 0:
             raise ValueError(f"the alignment of {key!r} is {alignment}; expected a positive number of bytes")
-        if isinstance(data, torch.Tensor):
+        torch = sys.modules.get("torch")  # without it, nothing is a tensor
+        if torch is not None and isinstance(data, torch.Tensor):
             found = TensorLayout.from_tensor(data)
             if tensor_layout not in (None, found):
                 raise ValueError(f"the tensor of {key!r} has the layout {found}, tensor_layout says {tensor_layout}")
