@@ -6,13 +6,17 @@ from __future__ import annotations
 from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantizer import Quantizer
 
+from sdk.backends.quantizer.writes import replace_writes
+
 
 class BackendQuantizer(Quantizer):
     """The base class of the quantizers of backends. An override of `transform_for_annotation` calls this one first."""
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Removes checks of the example's sizes. Changes and returns `model`."""
+        """Removes checks of the example's sizes, and writes in place that quantisation would lose. Changes and returns
+        `model`."""
         _drop_guards(model)
+        replace_writes(model)
         return model
 
 

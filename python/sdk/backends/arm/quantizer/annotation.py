@@ -17,6 +17,7 @@ from torchao.quantization.pt2e.quantizer import (
 )
 
 from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, scores_of, takes_out
+from sdk.backends.quantizer.aliases import is_written
 from sdk.backends.quantizer.patterns import (
     ADDITIONS,
     ANNOTATION,
@@ -210,7 +211,7 @@ def _readers(node: Node) -> Iterator[tuple[Node, Node]]:
 def annotate_edges(model: torch.fx.GraphModule, config: QuantizationConfig) -> None:
     """Annotates the inputs and the outputs of a model, but not inputs that are masks."""
     for node in model.graph.nodes:
-        if node.op == "placeholder" and _is_float(node) and not is_annotated(node):
+        if node.op == "placeholder" and _is_float(node) and not is_annotated(node) and not is_written(node):
             node.meta[ANNOTATION] = QuantizationAnnotation(output_qspec=get_input_act_qspec(config), _annotated=True)
         elif node.op == "output":
             results = [result for result in node.all_input_nodes if _is_float(result)]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import Node
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from sdk.backends.arm.tosa.integer.masking import MASKED
+from sdk.backends.quantizer.aliases import is_view, is_written
 
 _aten = torch.ops.aten
 
@@ -189,32 +189,3 @@ def _is_nonzero(condition: Node, operand: Any) -> bool:
     """Whether a condition tests that an operand is not 0."""
     converted = condition.target in _CONVERSIONS or (condition.target is _aten.ne.Scalar and condition.args[1] == 0)
     return converted and condition.args[0] is operand
-
-
-def is_view(node: Node) -> bool:
-    """Whether the result of a call is a view of its operand."""
-    target = node.target
-    if not isinstance(target, torch._ops.OpOverload):
-        return False
-    return not target._schema.is_mutable and any(result.alias_info for result in target._schema.returns)
-
-
-def is_written(node: Node) -> bool:
-    """Whether an operator writes to a tensor or to a view of it. All readers of a buffer see the same tensor."""
-    readers = node.graph.find_nodes(op="get_attr", target=node.target) if node.op == "get_attr" else [node]
-    for user in (user for reader in readers for user in reader.users):
-        # A view that returns a list is read with getitem.
-        if _writes(user, readers) or ((is_view(user) or user.target is operator.getitem) and is_written(user)):
-            return True
-    return False
-
-
-def _writes(call: Node, tensors: Iterable[Node]) -> bool:
-    target = call.target
-    if not isinstance(target, torch._ops.OpOverload) or not target._schema.is_mutable:
-        return False
-    for position, argument in enumerate(target._schema.arguments):
-        given = call.args[position] if position < len(call.args) else call.kwargs.get(argument.name)
-        if argument.is_write and any(leaf in tensors for leaf in tree_leaves(given)):
-            return True
-    return False

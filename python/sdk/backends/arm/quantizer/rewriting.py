@@ -13,10 +13,11 @@ import torch
 from torch.fx import GraphModule, Node
 
 from sdk.backends.arm.quantizer.masked_softmax import attention, softmax
-from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, is_view, is_written
+from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of
 from sdk.backends.arm.quantizer.place import Place, is_float, is_static
 from sdk.backends.arm.quantizer.weights import divide_weights
 from sdk.backends.graph.shapes import shape_of
+from sdk.backends.quantizer.aliases import functional_form, is_view, is_written
 from sdk.backends.quantizer.patterns import CONVOLUTIONS, LINEAR, TRANSPOSED
 
 _aten = torch.ops.aten
@@ -268,21 +269,13 @@ def _copied(place: Place) -> Node | None:
 def make_functional(model: GraphModule) -> None:
     """Replaces operators that write in place to an operand that nothing else reads."""
     for node in list(model.graph.nodes):
-        target = _without_writing(node.target) if node.op == "call_function" else None
+        target = functional_form(node.target) if node.op == "call_function" else None
         if target is not None and _is_read_once(node.args[0]):
             with node.graph.inserting_before(node):
                 made = node.graph.call_function(target, node.args, node.kwargs)
             made.meta = dict(node.meta)
             node.replace_all_uses_with(made)
             node.graph.erase_node(node)
-
-
-def _without_writing(target: Any) -> Any:
-    """The functional form of an operator that writes to its operand; None without such a form."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten" or not target._schema.is_mutable:
-        return None
-    packet = getattr(_aten, target._opname.removesuffix("_"), None) if target._opname.endswith("_") else None
-    return getattr(packet, target._overloadname, None)
 
 
 def _is_read_once(base: Any) -> bool:

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_map_only
 
-from sdk.backends.arm.quantizer.masks import is_view, is_written
 from sdk.backends.arm.quantizer.place import Place
+from sdk.backends.quantizer.aliases import is_view, is_written
 
 
 def divide_weights(model: GraphModule) -> None:
