@@ -30,6 +30,13 @@ def test_factors_at_the_ends() -> None:
             fixed_point(wrong)
 
 
+@pytest.mark.parametrize("factor", [2.0**-61, 2.0**-62, -(2.0**-63), 2.0**-94, 5e-324])
+def test_products_with_tiny_factors_are_zero(factor: float) -> None:
+    """No sum is above 2**47, and half a unit needs a product of 0.5."""
+    sums = torch.tensor([0, 1, -1, (1 << 31) - 1, -(1 << 31), 1 << 47, -(1 << 47)])
+    assert not rescale(sums, [factor]).any() and not rescale_twice(sums, [factor]).any()
+
+
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("bits", [8, 20, 31, 46])
 def test_sums_are_rounded_once(factor: float, bits: int) -> None:

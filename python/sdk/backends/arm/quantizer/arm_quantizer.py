@@ -27,7 +27,7 @@ from sdk.backends.arm.quantizer.configuration import (
 )
 from sdk.backends.arm.quantizer.decomposition import decompose
 from sdk.backends.arm.quantizer.rewriting import make_functional, rewrite
-from sdk.backends.arm.tosa.specification import TosaSpecification
+from sdk.backends.arm.tosa.specification import INT4_LIMITS, TosaSpecification
 from sdk.backends.arm.vgf.compile_spec import VgfCompileSpec
 from sdk.backends.quantizer.base import BackendQuantizer
 from sdk.backends.quantizer.patterns import turn_numbers_into_tensors
@@ -200,7 +200,7 @@ def _quantizes_activations(config: QuantizationConfig | None) -> bool:
 
 
 def _has_four_bits(weight: Any) -> bool:
-    return isinstance(weight, QuantizationSpec) and weight.quant_min == -7 and weight.quant_max == 7
+    return isinstance(weight, QuantizationSpec) and (weight.quant_min, weight.quant_max) == INT4_LIMITS
 
 
 def _type_filter(kind: Callable[..., Any]) -> Callable[[Node], bool]:

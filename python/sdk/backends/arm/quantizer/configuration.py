@@ -8,6 +8,7 @@ import dataclasses
 import torch
 from torchao.quantization.pt2e.quantizer import QuantizationConfig
 
+from sdk.backends.arm.tosa.specification import INT4_LIMITS
 from sdk.backends.quantizer.configuration import symmetric_configuration
 
 _INT16_LIMIT = 32767
@@ -42,7 +43,8 @@ def get_symmetric_a8w4_quantization_config(
     is_per_channel: bool = True, is_qat: bool = True, is_dynamic: bool = False
 ) -> QuantizationConfig:
     """Weights from -7 to 7, for training unless `is_qat` is False; otherwise as `get_symmetric_quantization_config`."""
-    return get_symmetric_quantization_config(is_per_channel, is_qat, is_dynamic, weight_qmin=-7, weight_qmax=7)
+    low, high = INT4_LIMITS
+    return get_symmetric_quantization_config(is_per_channel, is_qat, is_dynamic, weight_qmin=low, weight_qmax=high)
 
 
 def get_symmetric_a16w8_quantization_config(

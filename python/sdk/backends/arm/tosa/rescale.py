@@ -22,8 +22,9 @@ _LEAST_SHIFT, _MOST_SHIFT = 2, 62
 
 
 def multiplier_and_shift(factor: float, bits: int) -> tuple[int, int]:
-    """Returns the nearest `multiplier / 2^shift` with a multiplier of `bits` bits, or of fewer, rounded down, if the
-    shift would be too large. Raises UnsupportedError if the factor is too large, or not a positive number."""
+    """Returns the nearest `multiplier / 2^shift` with a multiplier of `bits` bits, or of fewer if the shift would be
+    too large. The multiplier is at least 1: 2^-62 rounds every sum of 48 bits to 0, as smaller factors do. Raises
+    UnsupportedError if the factor is too large, or not a positive number."""
     if not math.isfinite(factor) or factor <= 0:
         raise UnsupportedError(f"it rescales by {factor}")
     mantissa, exponent = math.frexp(factor)  # mantissa is from 0.5 up to 1
@@ -31,7 +32,7 @@ def multiplier_and_shift(factor: float, bits: int) -> tuple[int, int]:
     if multiplier == 1 << bits:
         multiplier, shift = multiplier >> 1, shift - 1
     if shift > _MOST_SHIFT:
-        multiplier, shift = multiplier >> min(shift - _MOST_SHIFT, bits), _MOST_SHIFT
+        multiplier, shift = max(round(math.ldexp(factor, _MOST_SHIFT)), 1), _MOST_SHIFT
     if shift < _LEAST_SHIFT:
         raise UnsupportedError(f"it rescales by {factor}, which is beyond TOSA's RESCALE")
     return multiplier, shift

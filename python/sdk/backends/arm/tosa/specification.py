@@ -13,6 +13,9 @@ PROFILES = ("FP", "INT")
 LEVEL_8K = "8k"
 U55 = "u55"
 # The extensions of each profile. `u55` is not an extension of TOSA: it names the operators that an Ethos-U55 has.
+INT4_LIMITS = (-7, 7)
+"""TOSA's int4, an extension, has no -8."""
+
 _EXTENSIONS = {"FP": ("bf16", "cf", "fft", "fp8e4m3", "fp8e5m2", "var"), "INT": ("cf", "int16", "int4", U55, "var")}
 _FORM = re.compile(r"TOSA-(\d+)\.(\d+)(?:\.\d+)?\+(.+)")
 

@@ -17,10 +17,10 @@ from sdk.backends.arm.tosa.integer.parameters import Parameters, parameters_of
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.arm.tosa.specification import INT4_LIMITS
 from sdk.backends.graph.quantized import is_any_dequantize
 from sdk.backends.transforms.constants import get_constant
 
-_INT4 = (-7, 7)  # TOSA's int4 has no -8
 _ACCUMULATORS = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}
 
 
@@ -111,7 +111,7 @@ class IntegerCall(Call):
         """Stores a weight that was quantised to four bits as int4, if the specification has the extension int4, which
         is for activations of int8."""
         found, extension = self.parameters("weight"), self.b.specification.support_extension("int4")
-        fits = _INT4[0] <= found.low and found.high <= _INT4[1]
+        fits = INT4_LIMITS[0] <= found.low and found.high <= INT4_LIMITS[1]
         if not (fits and extension and value.constant is not None and self.activation("input").dtype == DType.INT8):
             return value
         return self.b.constant(value.constant, DType.INT4)
