@@ -19,7 +19,7 @@ from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._delegates import Delegates, debug_handles_of, debug_ids_of
 from sdk.exir.emit._dynamic_sizes import dynamic_sizes
 from sdk.exir.emit._instructions import Instructions
-from sdk.exir.emit._nodes import arguments_of, node_error, scalar_result, set_name
+from sdk.exir.emit._nodes import arguments_of, node_error, scalar_input, scalar_result, set_name
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType, InternalError
@@ -175,8 +175,8 @@ class MethodEmitter:
         if isinstance(spec, TensorSpec):
             ref = self._spec_values[spec] = self.values.add(self._tensor(node, spec))
         elif isinstance(value, (torch.SymBool, torch.SymInt, torch.SymFloat)):
-            # The file stores no value for it: with a number, the program would be valid for this number only.
-            ref = self.values.add(Null())
+            # The runtime changes a number that instructions use, and refuses to change one that nothing uses.
+            ref = self.values.add(scalar_input(node, value) if node.users else Null())
         elif value is None or isinstance(value, (bool, int, float, str)):
             ref = self.values.add(self.values.constant(value))
         else:

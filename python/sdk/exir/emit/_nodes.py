@@ -44,6 +44,14 @@ def scalar_result(node: Node, value: Any) -> Bool | Int | Double:
     raise node_error(node, f"returns a {type(value).__name__}; expected a tensor or a number")
 
 
+def scalar_input(node: Node, value: torch.SymBool | torch.SymInt | torch.SymFloat) -> Bool | Int | Double:
+    """The program's value for a number that the caller gives: the example's if it is known. Lists of sizes accept
+    nothing else than an Int."""
+    result = scalar_result(node, value)
+    known = value.node.hint if value.node.has_hint() else None
+    return result if known is None else type(result)(known)
+
+
 def set_name(tensor: Tensor, name: str) -> None:
     """Gives a tensor the name of its weight or buffer."""
     tensor.extra_tensor_info = replace(tensor.extra_tensor_info or ExtraTensorInfo(), fully_qualified_name=name)
