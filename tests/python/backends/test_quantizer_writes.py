@@ -104,6 +104,22 @@ class Counter(nn.Module):
         return x * self.count
 
 
+class Cache(nn.Module):
+    """Writes results to its state without gradients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+        self.register_buffer("cache", torch.zeros(1, 8, 6))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.linear(x)
+        with torch.no_grad():
+            self.cache[:, 2:6] = y
+            total = self.cache.sum(1)
+        return (y @ self.cache[0].t()).softmax(-1) @ self.cache[0] + total
+
+
 class Swap(nn.Module):
     """Each state gets what the other one had."""
 
@@ -168,7 +184,7 @@ def test_state_that_is_written(write: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", QUANTIZERS)
-@pytest.mark.parametrize("model", [Input, Intermediate, Counter, Swap])
+@pytest.mark.parametrize("model", [Input, Intermediate, Counter, Cache, Swap])
 def test_other_tensors_that_are_written(model: type[nn.Module], name: str) -> None:
     torch.manual_seed(0)
     _check(model(), QUANTIZERS[name](), 0.2)
@@ -184,6 +200,20 @@ def test_the_values_are_exact_without_quantisation(write: str) -> None:
     for x in _calls():
         torch.testing.assert_close(captured(x), model(x), atol=0, rtol=0)
         torch.testing.assert_close(captured.state, model.state, atol=0, rtol=0)
+
+
+def test_a_write_without_gradients_has_none() -> None:
+    """As in eager: the state never needs a gradient, and none flows through what the block returns."""
+    x = torch.randn(SHAPE)
+    eager = Cache()
+    captured = export(copy.deepcopy(eager), (x,)).module()
+    replace_writes(captured)
+    for _ in range(2):
+        captured(x).sum().backward()
+        eager(x).sum().backward()
+    assert not captured.cache.requires_grad
+    for name, weight in eager.named_parameters():
+        torch.testing.assert_close(captured.get_parameter(name).grad, weight.grad)
 
 
 def test_a_write_that_the_next_operator_reads_stays() -> None:

@@ -18,6 +18,7 @@ from torch.fx.node import map_arg
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from sdk.backends.quantizer.aliases import functional_form, is_view, written_operands
+from sdk.backends.quantizer.regions import WITHOUT_GRADIENT, inline_regions_that_write
 from sdk.backends.quantizer.views import item_of, written_back
 
 _aten = torch.ops.aten
@@ -26,6 +27,7 @@ _aten = torch.ops.aten
 def replace_writes(model: GraphModule) -> None:
     """Replaces the writes to tensors that are also read elsewhere, to buffers and to inputs. A write that only the next
     operator reads stays, and so do writes that have no other form, such as those of custom operators."""
+    inline_regions_that_write(model)
     aliases = _Aliases(model.graph)
     if _divide(aliases):
         aliases = _Aliases(model.graph)
@@ -216,6 +218,8 @@ class _Values:
         shape = old.meta["val"].shape
         if value.meta["val"].shape != shape:
             value = self._call(_aten.expand_as.default, (value, old), write)
+        if write.meta.get(WITHOUT_GRADIENT):
+            value = self._call(_aten.detach.default, (value,), write)
         return value
 
     def _store(self) -> None:
