@@ -209,7 +209,7 @@ def _readers(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def annotate_edges(model: torch.fx.GraphModule, config: QuantizationConfig) -> None:
-    """Annotates the inputs and the outputs of a model, but not inputs that are masks."""
+    """Annotates the inputs and the outputs of a model, but not inputs that are masks or that the model writes to."""
     for node in model.graph.nodes:
         if node.op == "placeholder" and _is_float(node) and not is_annotated(node) and not is_written(node):
             node.meta[ANNOTATION] = QuantizationAnnotation(output_qspec=get_input_act_qspec(config), _annotated=True)

@@ -12,6 +12,7 @@ from torch.fx import Graph, Node
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation
 
 from sdk.backends.mediatek.quantizer.qconfig import QuantizationConfig
+from sdk.backends.quantizer.aliases import is_written
 from sdk.backends.quantizer.patterns import ANNOTATION, is_annotated
 
 _aten = torch.ops.aten
@@ -65,10 +66,9 @@ def register_annotator(ops: Iterable[Any]) -> Callable[[Annotator], Annotator]:
 
 
 def annotate_placeholder(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates an input of the model if it is float32."""
+    """Annotates an input of the model if it is float32 and the model does not write to it."""
     if not is_annotated(node):
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and value.dtype == torch.float32:
+        if _is_float(node) and not is_written(node):
             _annotation(node).output_qspec = quant_config.activation
         _mark(node)
 
@@ -84,8 +84,8 @@ def annotate_affine_ops(node: Node, quant_config: QuantizationConfig) -> None:
 
 @register_annotator((*_ARITHMETIC, *_OTHERS))
 def annotate_output_qspec(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates the result of a call, unless the call adds a mask of attention, whose range is infinite."""
-    if not is_annotated(node) and not _is_masked(node):
+    """Annotates the result of a call in float32, unless the call adds a mask of attention, whose range is infinite."""
+    if not is_annotated(node) and not _is_masked(node) and _is_float(node):
         _annotation(node).output_qspec = quant_config.activation
         _mark(node)
 
@@ -150,6 +150,11 @@ def _annotate_weight(node: Node, quant_config: QuantizationConfig) -> None:
     assert isinstance(weight, Node)
     _annotation(node).input_qspec_map[weight] = quant_config.weight
     _mark(weight)
+
+
+def _is_float(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
 
 
 def _annotation(node: Node) -> QuantizationAnnotation:

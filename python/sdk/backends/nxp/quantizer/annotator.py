@@ -20,6 +20,7 @@ from torchao.quantization.pt2e.quantizer import (
 from sdk.backends.graph.names import arguments_of
 from sdk.backends.nxp.neutron.activations import is_fused_activation, relu_of
 from sdk.backends.nxp.quantizer import qconfig
+from sdk.backends.quantizer.aliases import is_written
 from sdk.backends.quantizer.patterns import ANNOTATION, is_annotated, share_scale
 
 _aten = torch.ops.aten
@@ -47,7 +48,7 @@ def annotate(graph: Graph, scheme: Scheme) -> None:
         if is_annotated(node):
             continue
         if node.op == "placeholder":
-            if node.users and _is_float(node):
+            if node.users and _is_float(node) and not is_written(node):
                 _set(node, {}, scheme.activation)
         elif node.op == "call_function" and node.target in ANNOTATORS:
             ANNOTATORS[node.target](node, scheme)

@@ -16,6 +16,7 @@ from torch.fx import Graph, Node
 from torchao.quantization.pt2e import FixedQParamsObserver
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec, SharedQuantizationSpec
 
+from sdk.backends.quantizer.aliases import is_written
 from sdk.backends.quantizer.patterns import ANNOTATION, is_annotated
 from sdk.backends.samsung.quantizer.qconfig import QuantizationConfig
 
@@ -59,9 +60,9 @@ def annotate(graph: Graph, quant_config: QuantizationConfig) -> None:
 
 
 def annotate_placeholder(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates an input of the model if it is float."""
+    """Annotates an input of the model if it is float and the model does not write to it."""
     if not is_annotated(node):
-        _set(node, {}, quant_config.output_activation if _is_float(node) else None)
+        _set(node, {}, quant_config.output_activation if _is_float(node) and not is_written(node) else None)
 
 
 def _annotate_fused_activation(node: Node, quant_config: QuantizationConfig) -> None:
