@@ -74,17 +74,27 @@ template <typename T>
 ET_ALWAYS_INLINE void add_filtered_line_body(const int16_t* line, int64_t step, const T* taps, int32_t zero,
                                              int64_t tap_count, int64_t dilation, int64_t count, int32_t* sums) {
   const int64_t whole = count / kLanes * kLanes;  // it is a multiple of kLanes; this tells compilers so
-  for (int64_t tap = 0; tap < tap_count; ++tap) {
-    const int16_t factor = static_cast<int16_t>(taps[tap] - zero);
+  const auto factor = [&](int64_t tap) { return static_cast<int16_t>(taps[tap] - zero); };
+  int64_t tap = 0;
+  // Three taps at a time load and store the sums a third as often.
+  for (; step == 1 && tap + 3 <= tap_count; tap += 3) {
+    const int16_t a = factor(tap), b = factor(tap + 1), c = factor(tap + 2);
+    const int16_t *const x = line + tap * dilation, *const y = x + dilation, *const z = y + dilation;
+    for (int64_t i = 0; i < whole; ++i) {
+      sums[i] += product(x[i], a) + product(y[i], b) + product(z[i], c);
+    }
+  }
+  for (; tap < tap_count; ++tap) {
+    const int16_t a = factor(tap);
     const int16_t* const values = line + tap * dilation;
     if (step == 1) {
       for (int64_t i = 0; i < whole; ++i) {
-        sums[i] += product(values[i], factor);
+        sums[i] += product(values[i], a);
       }
       continue;
     }
     for (int64_t i = 0; i < whole; ++i) {
-      sums[i] += product(values[i * step], factor);
+      sums[i] += product(values[i * step], a);
     }
   }
 }

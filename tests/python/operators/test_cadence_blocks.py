@@ -15,12 +15,12 @@ from single_operator import OutputSpec, run
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
 
 # Channels, outputs, groups, kernel: outputs around 16 and 64, windows around 192 elements and above 8192, at most three
-# outputs of a group, channels of one group around 32, kernels of 32 and of 36 elements, and lines of 32 and 33.
+# outputs of a group, channels of one group around 32, kernels of 32 and of 36 elements, and lines of 7, 32 and 33.
 _LAYERS = [
     (3, 63, 1, (3, 3)), (16, 64, 1, (1, 1)), (16, 130, 2, (1, 3)), (114, 5, 1, (3, 3)), (1030, 4, 1, (1, 1)),
     (32, 32, 32, (3, 3)), (65, 65, 65, (4, 8)), (33, 33, 33, (6, 6)), (6, 24, 6, (3, 2)), (1, 7, 1, (5, 5)),
     (1030, 4, 1, (3, 3)), (21, 17, 1, (3, 3)), (5, 1, 1, (3, 3)), (6, 12, 6, (3, 2)), (6, 6, 2, (2, 3)),
-    (2, 2, 1, (1, 32)), (2, 2, 1, (1, 33)), (192, 16, 1, (1, 1)),
+    (2, 2, 1, (1, 32)), (2, 2, 1, (1, 33)), (192, 16, 1, (1, 1)), (5, 5, 5, (2, 7)),
 ]  # fmt: skip
 # Kernel, stride and dilation of columns: lines of 70 results, of which 64, 48 or 16 need at most 256 elements of the
 # input, or 16 need more; and windows of 256 and of 257 elements.
