@@ -116,6 +116,9 @@ def test_decoding(split: bool):
         assert decode(counted, first, 15, [stop]) == ended
     with pytest.raises(RuntimeError, match=r"at least .* = 14, found 12"):
         manager.lookahead_decode(counted, first, 4, 3, 4, 3)
+    for sizes in ((1, 3, 3), (3, 0, 3), (3, 3, 0)):
+        with pytest.raises(ValueError, match=r"look-ahead decoding needs .* found"):
+            manager.lookahead_decode(counted, first, 4, *sizes)
 
 
 class _Caches(dict):
@@ -181,6 +184,8 @@ def test_caches_and_masks_show_the_last_tokens(style: str, transpose: bool):
             at += length
             shown = cache.flatten()[mask.tensor[0, 1, :16] == 0]
             assert sorted(shown.tolist()) == list(range(max(0, at - 16), at))
+        none = StaticKVCache.apply_update(*shaped, at, style, transpose, 1, 0)
+        assert torch.equal(none, shaped[0]), "no token is added"
     mask.reset()
     assert (mask.tensor[:, :, :16] == -9).all() and mask.unmasked_len == 0
 

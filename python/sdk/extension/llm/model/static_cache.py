@@ -80,7 +80,7 @@ class StaticKVCache(nn.Module, ABC):
         check_style(style)
         dim = -1 if transpose else -2
         places = cache.shape[dim]
-        length = update_len or update.shape[dim] - update_pos
+        length = update.shape[dim] - update_pos if update_len is None else update_len
         kept = min(length, places)  # of too many tokens, the last ones are kept
         new = update.narrow(dim, update_pos + length - kept, kept)
         if style == "shift_pointer":

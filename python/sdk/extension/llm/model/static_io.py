@@ -123,9 +123,15 @@ class StaticAttentionIOManager:
         """Generates the tokens of `decode` in fewer calls, by look-ahead decoding (Fu et al., 2024).
 
         A call guesses `window_size` sequences of `ngram_size` tokens and checks `n_verifications` earlier ones, which
-        `ngram_caches` keeps by their first token. Raises RuntimeError where `input_len` has no room for these, and for
-        a model that does not return the logits of all tokens.
+        `ngram_caches` keeps by their first token. Raises ValueError for less than one sequence of either kind or of two
+        tokens, and RuntimeError where `input_len` has no room for these, and for a model that does not return the
+        logits of all tokens.
         """
+        if ngram_size < 2 or window_size < 1 or n_verifications < 1:
+            raise ValueError(
+                "look-ahead decoding needs an ngram_size of at least 2, and a window_size and n_verifications of at "
+                f"least 1; found {ngram_size}, {window_size} and {n_verifications}. decode() needs none of them"
+            )
         steps = ngram_size - 1
         if steps * (window_size + n_verifications) > self.input_len or not self.generate_full_logits:
             raise RuntimeError(
@@ -135,7 +141,7 @@ class StaticAttentionIOManager:
         known = defaultdict(lambda: _NGrams(n_verifications)) if ngram_caches is None else ngram_caches
         self._see(self._lookahead_mask(ngram_size, window_size, n_verifications))
         offsets = self._lookahead_offsets(ngram_size, window_size, n_verifications)
-        checks = max(window_size * steps, 1)
+        checks = window_size * steps
         stops, tokens, x = set(stop_tokens or []), [init_token], [init_token] * self.input_len
         while len(tokens) <= n and (len(tokens) == 1 or tokens[-1] not in stops):
             for i, guess in enumerate(known[x[0]]):
@@ -203,7 +209,7 @@ class StaticAttentionIOManager:
         if not self.generate_full_logits:
             options["last_valid_token_pos"] = torch.tensor([count - 1])
         logits, updates = model(F.pad(rows, (0, self.input_len - count)), options)
-        self._update_states(updates, 0, non_padded_len or count)
+        self._update_states(updates, 0, count if non_padded_len is None else non_padded_len)
         return logits, updates
 
     def _update_states(self, attn_updates: dict[str, Any], update_pos: int, update_len: int) -> None:
