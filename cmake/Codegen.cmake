@@ -217,7 +217,8 @@ function(gen_operators_lib)
   endif()
   set(headers "${output}/NativeFunctions.h" "${output}/Functions.h" "${output}/RegisterKernels.h")
   set(sources "${output}/RegisterKernels.cpp" "${output}/RegisterKernelsAtLoad.cpp")
-  file(GLOB_RECURSE generator "${root}/codegen/*.py" "${root}/codegen/*.jinja" "${root}/codegen/aten_schemas.txt")
+  set(generator "")
+  executorch_codegen_sources(generator)
   add_custom_command(
     OUTPUT ${sources} ${headers}
     COMMAND "${EXECUTORCH_CODEGEN_PYTHON}" -B -m codegen.gen ${arguments} --library ${identifier} --output-dir "${output}"
@@ -256,6 +257,9 @@ function(gen_custom_ops_aot_lib)
     list(POP_FRONT GEN_UNPARSED_ARGUMENTS GEN_LIB_NAME)
   endif()
   executorch_check_parsed(gen_custom_ops_aot_lib "${GEN_UNPARSED_ARGUMENTS}")
+  if(NOT GEN_LIB_NAME OR NOT GEN_KERNEL_SOURCES)
+    message(FATAL_ERROR "gen_custom_ops_aot_lib() makes a library of kernels: give its name and KERNEL_SOURCES.")
+  endif()
   if(NOT TARGET extension_aten_util)
     message(FATAL_ERROR "gen_custom_ops_aot_lib() makes operators of PyTorch out of kernels and needs the library that translates "
       "between the two: build executorch with -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON.")
@@ -271,20 +275,25 @@ function(gen_custom_ops_aot_lib)
   executorch_codegen_root(root)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${GEN_LIB_NAME}")
   set(arguments "")
+  set(inputs "")
   foreach(file IN LISTS files)
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     list(APPEND arguments --custom-ops-yaml "${file}")
+    list(APPEND inputs "${file}")
   endforeach()
   set(output "${folder}/kernels/custom")
+  set(generated "${output}/RegisterToPyTorch.cpp" "${output}/NativeFunctions.h")
+  executorch_codegen_sources(inputs)
   add_custom_command(
-    OUTPUT "${output}/RegisterToPyTorch.cpp" "${output}/NativeFunctions.h"
+    OUTPUT ${generated}
     COMMAND "${EXECUTORCH_CODEGEN_PYTHON}" -B -m codegen.gen ${arguments} --library custom --for-pytorch --output-dir "${output}"
             --include-prefix kernels/custom/
-    DEPENDS ${files}
+    COMMAND "${CMAKE_COMMAND}" -E touch ${generated}
+    DEPENDS ${inputs}
     WORKING_DIRECTORY "${root}"
     COMMENT "Generating the operators of PyTorch in ${GEN_LIB_NAME}"
     VERBATIM)
-  add_library(${GEN_LIB_NAME} SHARED "${output}/RegisterToPyTorch.cpp" "${output}/NativeFunctions.h" ${GEN_KERNEL_SOURCES})
+  add_library(${GEN_LIB_NAME} SHARED ${generated} ${GEN_KERNEL_SOURCES})
   target_include_directories(${GEN_LIB_NAME} PRIVATE "${folder}")
   target_link_libraries(${GEN_LIB_NAME} PRIVATE extension_aten_util ${GEN_DEPS})
 endfunction()
@@ -313,6 +322,13 @@ function(executorch_kernel_test name)
 endfunction()
 
 # --- Parts of the above ------------------------------------------------------------------------------------------------
+
+# Appends what generates code, on which generated files depend, to a list.
+function(executorch_codegen_sources list)
+  executorch_codegen_root(root)
+  file(GLOB_RECURSE sources "${root}/codegen/*.py" "${root}/codegen/*.jinja" "${root}/codegen/aten_schemas.txt")
+  set(${list} ${${list}} ${sources} PARENT_SCOPE)
+endfunction()
 
 function(executorch_check_parsed function unparsed)
   if(unparsed)

@@ -47,6 +47,22 @@ class KernelEntry:
         return self.function.rpartition("::")[2]
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a mapping that gives a key twice, of which YAML's loader drops the first value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        "while reading a mapping", node.start_mark, f"'{key.value}' is given twice", key.start_mark
+                    )
+                seen.add(key.value)
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        return found
+
+
 def load_functions(path: Path) -> list[KernelEntry]:
     """Every kernel of a functions.yaml, in the order of the file. Raises SchemaError that names the wrong entry."""
     return entries_of(load_document(path), path)
@@ -68,7 +84,7 @@ def load_document(path: Path) -> list[Any]:
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file. Raises SchemaError with the file and the line if it is not valid YAML."""
     try:
-        return yaml.safe_load(read_file(path))
+        return yaml.load(read_file(path), _Loader)
     except yaml.YAMLError as error:
         raise SchemaError(f"{path}: not YAML: {error}") from error
 
@@ -182,39 +198,40 @@ def _kernel_keys(schema: Schema, arg_meta: Any, types: Any, dim_orders: Any) -> 
     tensors = [argument for argument in schema.arguments if argument.base == "Tensor"]
     needed = {argument.name for argument in tensors if not argument.optional}
     if not isinstance(arg_meta, dict) or not needed <= set(arg_meta) <= {argument.name for argument in tensors}:
-        found = sorted(arg_meta) if isinstance(arg_meta, dict) else arg_meta
+        found = list(arg_meta) if isinstance(arg_meta, dict) else arg_meta
         raise SchemaError(
             f"'arg_meta' of {schema.qualified_name} must describe the tensors "
             f"{[argument.name for argument in tensors]} "
             f"(optional ones may be left out), found {found}; write 'arg_meta: null' for all tensors"
         )
-    choices: dict[str, list[Any]] = {}
+    choices: dict[tuple[str, str], list[Any]] = {}  # an alias may name a type and a dim order
     for argument, meta in arg_meta.items():
-        if not isinstance(meta, list) or len(meta) != 2:
+        if not isinstance(meta, list) or len(meta) != 2 or not all(isinstance(alias, str) for alias in meta):
             raise SchemaError(f"'{argument}' in 'arg_meta' must be [type alias, dim order alias], found {meta}")
-        choices[meta[0]] = _alias(types, meta[0], "type_alias", _read_dtypes)
-        choices[meta[1]] = _alias(dim_orders, meta[1], "dim_order_alias", _read_dim_orders)
+        choices["type", meta[0]] = _alias(types, meta[0], "type_alias", _read_dtypes)
+        choices["dim order", meta[1]] = _alias(dim_orders, meta[1], "dim_order_alias", _read_dim_orders)
     described = [argument.name for argument in tensors if argument.name in arg_meta]
     if schema.returns:
         described.append(next(argument.name for argument in tensors if argument.written))
     keys = []
     for combination in itertools.product(*choices.values()):
         value = dict(zip(choices, combination, strict=True))
-        metas = [TensorMeta(value[arg_meta[name][0]], value[arg_meta[name][1]]) for name in described]
+        pairs = [arg_meta[name] for name in described]
+        metas = [TensorMeta(value["type", dtype], value["dim order", order]) for dtype, order in pairs]
         keys.append(kernel_key(metas))
     return tuple(keys)
 
 
 def _alias(table: Any, alias: str, field: str, read: Callable[[str, Any], list[Any]]) -> list[Any]:
     if not isinstance(table, dict) or alias not in table:
-        defined = sorted(table) if isinstance(table, dict) else "none"
+        defined = list(table) if isinstance(table, dict) else "none"
         raise SchemaError(f"the alias '{alias}' is not defined; '{field}' of this entry has {defined}")
     return read(alias, table[alias])
 
 
 def _read_dtypes(alias: str, value: Any) -> list[int]:
     names = value if isinstance(value, list) else [value]
-    unknown = [name for name in names if name not in SCALAR_TYPES]
+    unknown = [name for name in names if not isinstance(name, str) or name not in SCALAR_TYPES]
     if unknown or not names:
         found = f"'{unknown[0]}' is not a dtype" if unknown else "there is no dtype"
         raise SchemaError(f"in the type alias '{alias}', {found}; expected some of {', '.join(SCALAR_TYPES)}")

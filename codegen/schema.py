@@ -37,8 +37,9 @@ _NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_]\w*)::)?(?P<name>[A-Za-z_]\w*)(?:
 # Names of parameters of generated functions besides those of the schema.
 _OTHER_PARAMETERS = ("context", "kernel_context", "kernel_result")
 _TYPE = re.compile(
-    r"^(?P<base>[A-Za-z]+)(?:\((?P<alias>\w+(?:\s*->\s*\w+)?)(?P<write>!)?\))?(?P<inner>\?)?(?P<list>\[\d*\])?(?P<outer>\?)?$"
+    r"(?P<base>[A-Za-z]+)(?:\((?P<alias>\w+(?:\s*->\s*\w+)?)(?P<write>!)?\))?(?P<inner>\?)?(?P<list>\[\d*\])?(?P<outer>\?)?"
 )
+_RETURN = re.compile(r"Tensor\(\w+!\)(?:\s+[A-Za-z_]\w*)?")  # the name of a result has no meaning here
 
 
 class SchemaError(ValueError):
@@ -178,7 +179,7 @@ def _check_is_out_variant(schema: Schema, text: str) -> None:
     if any(argument.base != "Tensor" for argument in written):
         raise SchemaError(f"'{text}' writes to an argument that is not a Tensor")
     for value in schema.returns:
-        if not re.match(r"^Tensor\(\w+!\)", value):
+        if not _RETURN.fullmatch(value):
             raise SchemaError(f"'{text}' returns '{value}'; a kernel can only return its out tensors or ()")
 
 
@@ -190,8 +191,8 @@ def _parse_arguments(text: str, schema: str) -> list[Argument]:
             keyword_only = True
             continue
         declaration = item.partition("=")[0].strip()
-        type_text, _, name = declaration.rpartition(" ")
-        match = _TYPE.match(type_text.replace("SymInt", "int").replace("SymBool", "bool"))
+        type_text, name = declaration.rsplit(maxsplit=1) if len(declaration.split()) > 1 else ("", declaration)
+        match = _TYPE.fullmatch(type_text.replace("SymInt", "int").replace("SymBool", "bool"))
         if not match:
             raise SchemaError(f"cannot read the argument '{item}' of '{schema}'")
         if not is_identifier(name) or name in _OTHER_PARAMETERS:

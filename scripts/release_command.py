@@ -16,7 +16,7 @@ The parts are:
               elsewhere compiles unsigned ones)
     web       the npm package (needs clang-19 and Emscripten's libraries; --web takes what sdk/web/build made elsewhere)
 The notes of the release, from CHANGELOG.md, and SHA256SUMS are always written. If EXECUTORCH_SIGNING_KEY names a key of
-GnuPG, SHA256SUMS and the artifacts of Maven are signed with it.
+GnuPG, SHA256SUMS and the artifacts of Maven are signed with it; without it, a note says that nothing is.
 
 A release needs a changelog with a dated section of the version, a tree without changes, and a version that has no tag.
 """
@@ -87,8 +87,6 @@ def not_ready(root: Path, version: str) -> list[str]:
     )
     if tags.stdout.strip():
         problems.append(f"the tag v{version} exists: raise __version__ in python/sdk/__init__.py")
-    if not os.environ.get(KEY_VARIABLE):
-        problems.append(f"nothing is signed: set {KEY_VARIABLE} to the name of a key of GnuPG")
     return problems
 
 
@@ -155,8 +153,8 @@ def make(arguments: argparse.Namespace) -> tuple[Path, dict[str, bytes]]:
         for problem in problems:
             release_parts.note(f"before the release: {problem}")
         problems = []
-    else:
-        problems = [problem for problem in problems if KEY_VARIABLE not in problem]
+    if not os.environ.get(KEY_VARIABLE):
+        release_parts.note(f"nothing is signed: set {KEY_VARIABLE} to the name of a key of GnuPG")
     if wrong or problems:
         raise ReleaseError("this tree cannot be released:\n  " + "\n  ".join(wrong + problems))
     output = (arguments.output or ROOT / "dist" / version).resolve()

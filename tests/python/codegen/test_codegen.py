@@ -73,6 +73,41 @@ def test_kr10_argument_types(type_text: str, cpp: str) -> None:
     assert schema.arguments[1].cpp_type() == "::executorch::aten::Tensor&"
 
 
+def test_names_of_results_and_any_white_space() -> None:
+    schema = parse_schema("my::op(Tensor\n x, *, Tensor(a!) u,\tTensor(b!) v) -> (Tensor(a!) u, Tensor(b!)\nv)")
+    assert [argument.name for argument in schema.arguments] == ["x", "u", "v"]
+    assert len(schema.returns) == 2
+
+
+def test_an_alias_may_name_a_dtype_and_a_dim_order(tmp_path: Path) -> None:
+    found = []
+    for order in ("D", "T"):
+        text = f"""
+- op: relu.out
+  type_alias: {{T: Float}}
+  dim_order_alias: {{{order}: [0, 1]}}
+  kernels: [{{arg_meta: {{self: [T, {order}], out: [T, {order}]}}, kernel_name: f}}]
+"""
+        found.append(load_functions(write(tmp_path, text))[0].keys)
+    assert found[0] == found[1] == ("v1/6;0,1|6;0,1|6;0,1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- op: relu.out\n  kernels: [{kernel_name: f}]\n  kernels: [{kernel_name: g}]\n", "'kernels' is given twice"),
+        ("- op: relu.out\n  op: add.out\n  kernels: [{kernel_name: f}]\n", r"functions\.yaml.*'op' is given twice"),
+        (SPECIALISED.format("[Float]", "[0, 1]").replace("[T0, D0]", "[[T0], D0]"), "must be .type alias, dim order"),
+        (SPECIALISED.format("[[Float]]", "[0, 1]"), "is not a dtype"),
+        (SPECIALISED.format("Float, 1: Int", "[0, 1]").replace("[T0, D0]", "[T1, D0]"), "alias 'T1' is not defined"),
+        (SPECIALISED.format("Float", "[0, 1]").replace("self: [", "1: ["), "must describe the tensors"),
+    ],
+)
+def test_other_entries_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(SchemaError, match=f"(?s){words}"):
+        load_functions(write(tmp_path, text))
+
+
 def test_returns() -> None:
     assert parse_schema("my::op(Tensor x, *, Tensor(a!) out) -> ()").cpp_return() == "void"
     two = parse_schema("my::op(Tensor x, *, Tensor(a!) u, Tensor(b!) v) -> (Tensor(a!), Tensor(b!))")
@@ -86,6 +121,10 @@ def test_returns() -> None:
         "my::op(Tensor x, *, Tensor(a!) out) -> int",
         "my::op(Tensor x, *, Tensor(a!) out) -> Tensor[]",
         "my::op(Dict(str, int) x, *, Tensor(a!) out) -> Tensor(a!)",
+        "my::op(Tensor x, *, Tensor(a!) out) -> Tensor(a!)[]",
+        "my::op(Tensor x, *, Tensor(a!) out) -> Tensor(a!)more",
+        "my::op(Tensor x, *, Tensor(a!) out) -> Tensor(a!) out more",
+        "my::op(Tensor more x, *, Tensor(a!) out) -> Tensor(a!)",
         "my::op(Tensor x",
         "",
     ],
