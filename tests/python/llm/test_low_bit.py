@@ -94,6 +94,20 @@ def test_8_bits_of_earlier_versions_are_read():
         assert torch.equal(run(PackedEmbedding(m, old), indices), m.dequantize()[indices])
 
 
+@pytest.mark.parametrize("sizes", [(2, 8), (4, 8), (3, 12)])
+def test_sizes_that_are_not_those_of_the_packed_weights(sizes: tuple[int, int]):
+    """In eager mode the result would be of the weights, and in the exported graph of the arguments."""
+    packed, (n, k) = pack(matrix(4, 3, 8, 4)), sizes
+    x, calls = torch.ones(2, k), torch.ops.torchao
+    for call in (
+        lambda: calls._linear_8bit_act_4bit_weight(x, packed, 4, n, k),
+        lambda: torch.ops.llama.linear_packed(x, packed, 4, n, k),
+        lambda: calls._shared_embedding_4bit(packed, 4, n, k, torch.tensor([0])),
+    ):
+        with pytest.raises(ValueError, match=rf"expected packed weights of {n} rows and {k} columns, found \[3, 8\]"):
+            call()
+
+
 def test_what_cannot_be_packed_is_refused():
     with pytest.raises(ValueError, match="groups of 6 weights cannot be packed; expected a multiple of 4"):
         pack(matrix(4, 3, 12, 6))

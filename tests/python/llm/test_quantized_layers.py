@@ -183,6 +183,8 @@ def test_layers_of_a_checkpoint():
             torch.testing.assert_close(net.hidden(X), X @ weight.T, rtol=1e-4, atol=1e-3)
         rounded = names.linear_forward_8da8w(X, *parts["output"], torch.zeros(20), 20, torch.float32)
         assert torch.equal(net.output(X), rounded)
+        with pytest.raises(ValueError, match="out_features=19: weight_int8 has 20 rows"):
+            names.linear_forward_8da8w(X, *parts["output"], torch.zeros(20), 19, torch.float32)
         whole = parts["output"][0] * parts["output"][1][:, None]
         step = (X.amax(1).clamp(min=0) - X.amin(1).clamp(max=0)) / 255
         assert ((rounded - X @ whole.T).abs() <= step[:, None] * whole.abs().sum(1) * 0.51).all()

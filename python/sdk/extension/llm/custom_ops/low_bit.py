@@ -17,7 +17,7 @@ import torchao  # noqa: F401, registers Meta kernels, and must do so before the 
 from torch import Tensor
 
 from sdk.extension.llm.custom_ops._define import define, torchao_lib
-from sdk.extension.llm.custom_ops.packed import unpack
+from sdk.extension.llm.custom_ops.packed import LowBitMatrix, unpack
 
 BITS = range(1, 9)
 
@@ -44,7 +44,14 @@ def quantized_activations(x: Tensor, group: int | None) -> Tensor:
     return (q.double() * scale.double()).view(rows, -1)[:, :columns]
 
 
-def _check(activations: Tensor, packed_weights: Tensor, n: int, k: int) -> None:
+def _unpacked(packed_weights: Tensor, n: int, k: int) -> LowBitMatrix:
+    matrix = unpack(packed_weights)
+    if matrix.q.shape != (n, k):
+        raise ValueError(f"expected packed weights of {n} rows and {k} columns, found {list(matrix.q.shape)}")
+    return matrix
+
+
+def _check(activations: Tensor, packed_weights: Tensor, k: int) -> None:
     if activations.dtype != torch.float32 or packed_weights.dtype != torch.uint8:
         raise ValueError(
             f"expected float32 activations and uint8 packed weights, found {activations.dtype} and "
@@ -58,27 +65,33 @@ def _check(activations: Tensor, packed_weights: Tensor, n: int, k: int) -> None:
 
 
 def linear_8bit_act(activations: Tensor, packed_weights: Tensor, group_size: int, n: int, k: int) -> Tensor:
-    """activations [..., k], quantised to int8, times the transpose of packed weights [n, k]: float32 [..., n]."""
-    _check(activations, packed_weights, n, k)
-    matrix = unpack(packed_weights)
+    """activations [..., k], quantised to int8, times the transpose of packed weights [n, k]: float32 [..., n].
+
+    `group_size` is also in the packed weights, where it is read."""
+    _check(activations, packed_weights, k)
+    matrix = _unpacked(packed_weights, n, k)
     x = quantized_activations(activations.reshape(-1, k), None if matrix.row_activations else matrix.group)
     return (x @ matrix.dequantize().double().t()).float().view(*activations.shape[:-1], n)
 
 
 def linear_packed(activations: Tensor, packed_weights: Tensor, group_size: int, n: int, k: int) -> Tensor:
-    """activations [..., k] times the transpose of packed weights [n, k]: float32 [..., n]."""
-    _check(activations, packed_weights, n, k)
-    return activations @ unpack(packed_weights).dequantize().t()
+    """activations [..., k] times the transpose of packed weights [n, k]: float32 [..., n].
+
+    `group_size` is also in the packed weights, where it is read."""
+    _check(activations, packed_weights, k)
+    return activations @ _unpacked(packed_weights, n, k).dequantize().t()
 
 
 def _linear_meta(activations: Tensor, packed_weights: Tensor, group_size: int, n: int, k: int) -> Tensor:
-    _check(activations, packed_weights, n, k)
+    _check(activations, packed_weights, k)
     return activations.new_empty((*activations.shape[:-1], n))
 
 
 def shared_embedding(packed_weights: Tensor, group_size: int, n: int, k: int, indices: Tensor) -> Tensor:
-    """The rows `indices` of packed weights [n, k]: float32 [..., k]."""
-    return torch.nn.functional.embedding(indices, unpack(packed_weights).dequantize())
+    """The rows `indices` of packed weights [n, k]: float32 [..., k].
+
+    `group_size` is also in the packed weights, where it is read."""
+    return torch.nn.functional.embedding(indices, _unpacked(packed_weights, n, k).dequantize())
 
 
 def _embedding_meta(packed_weights: Tensor, group_size: int, n: int, k: int, indices: Tensor) -> Tensor:

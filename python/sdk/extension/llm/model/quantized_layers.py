@@ -64,7 +64,11 @@ class WeightOnlyInt8Linear(nn.Module):
 def linear_forward_8da8w(
     x: Tensor, weight_int8: Tensor, scales: Tensor, zeros: Tensor, out_features: int, precision: torch.dtype
 ) -> Tensor:
-    """x, rounded to int8 for each token, times the weights (integer - zero) * scale, with a scale for each row."""
+    """x, rounded to int8 for each token, times the weights (integer - zero) * scale, with a scale for each row.
+
+    Raises ValueError unless `weight_int8` has `out_features` rows."""
+    if weight_int8.shape[0] != out_features:
+        raise ValueError(f"out_features={out_features}: weight_int8 has {weight_int8.shape[0]} rows")
     weight = torch.ops.quantized_decomposed.dequantize_per_channel(
         weight_int8, scales, zeros, 0, -128, 127, torch.int8, out_dtype=precision
     )

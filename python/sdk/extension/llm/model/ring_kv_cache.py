@@ -152,8 +152,8 @@ class KVCacheWithAttentionSink(RingKVCache):
         self._use_ring(window_size, sink_size)
 
     def evict_tokens(self, input_pos: Tensor, seq_len: int) -> int:
-        """Returns by how many positions tokens move to make room: always 0, because new tokens replace the oldest
-        ones."""
+        """Returns by how many positions tokens move to make room for `seq_len` tokens from `input_pos` on: always 0,
+        because new tokens replace the oldest ones."""
         return 0
 
 

@@ -91,7 +91,8 @@ class SDPASimple(nn.Module):
     def forward(
         self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
     ) -> Tensor:
-        """Takes q, k and v [batch, heads, tokens or slots, head_dim], returns [bsz, seqlen, dim]."""
+        """Takes q, k and v [batch, heads, tokens or slots, head_dim], returns [bsz, seqlen, dim]. `input_pos` has no
+        effect, because the mask says what a token sees."""
         k, v = repeat_kv(k, self.n_rep), repeat_kv(v, self.n_rep)
         scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
         return (torch.softmax(masked(scores, mask), dim=-1) @ v).transpose(1, 2).reshape(bsz, seqlen, self.dim)

@@ -30,8 +30,8 @@ class ShortConv(Attention):
             self.register_buffer("conv_state", torch.zeros(args.max_batch_size, args.dim, _TAPS - 1))
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """Like `Attention.forward`. Values before position 0 are 0, even if an earlier sequence left others in the
-        state."""
+        """Like `Attention.forward`, without angles: `freqs_cos` and `freqs_sin` have no effect. Values before
+        position 0 are 0, even if an earlier sequence left others in the state."""
         gated = (self.B_proj(x) * self.x_proj(x)).transpose(1, 2)
         if self.use_kv_cache:
             state: Tensor = self.conv_state

@@ -71,8 +71,9 @@ def quantize(
     `qmode`: int8 (`WeightOnlyInt8Linear`), 8da4w, 8da8w and 4w, or torchao:8da<bits>w and torchao:fpa<bits>w, whose
     weights are torchao's tensors. `group_size`: by default 128 with int8 activations and 256 with floats; the torchao
     modes require a value, and int8, which has a scale for each row, takes none. `checkpoint_dtype`: the dtype in which
-    scales of int8 are computed. The other arguments, for calibration and GPTQ, have no effect: they belonged to
-    8da4w-gptq, which torchao has removed and which is refused. Raises ValueError for other modes.
+    scales of int8 are computed. `checkpoint_path`, `calibration_tasks`, `calibration_limit`, `calibration_seq_length`,
+    `pad_calibration_inputs`, `percdamp`, `blocksize` and `tokenizer_path` have no effect: they belonged to 8da4w-gptq,
+    which torchao has removed and which is refused. Raises ValueError for other modes.
     """
     if qmode == "int8":
         precision = checkpoint_dtype or computation_dtype or DType.fp32
@@ -101,7 +102,8 @@ def get_quant_weight_transform(
     calibration_seq_length: int | None = None,
     quantize_with_hqq: bool = True,
 ) -> Callable[[nn.Module], nn.Module]:
-    """`quantize` with these arguments, for `LLMEdgeManager.source_transform`."""
+    """`quantize` with these arguments, for `LLMEdgeManager.source_transform`. `checkpoint_path`, `tokenizer_path`,
+    `calibration_tasks`, `calibration_limit` and `calibration_seq_length` have no effect, as there."""
     return partial(
         quantize,
         qmode=quantization_mode,
