@@ -35,10 +35,10 @@ where the operators' names come from
   the same instructions. After `--`, repeat the arguments that sdk.export was given.
 
 examples
-  python -m sdk.debug net.py:Net net.pte
-  python -m sdk.debug net.py:Net net_int8.pte -- --quantize int8 --calibrate data.py:samples
-  python -m sdk.debug net.pte --etrecord net.etrecord --inputs picture.pt
-  python -m sdk.debug net.pte --etrecord net.etrecord --bundled net.bpte --etdump phone.etdp --debug-buffer phone.bin
+  sdk debug net.py:Net net.pte
+  sdk debug net.py:Net net_int8.pte -- --quantize int8 --calibrate data.py:samples
+  sdk debug net.pte --etrecord net.etrecord --inputs picture.pt
+  sdk debug net.pte --etrecord net.etrecord --bundled net.bpte --etdump phone.etdp --debug-buffer phone.bin
 
 exit status
   0   no operator departs from eager mode by more than rounding

@@ -23,7 +23,7 @@ examples
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Writes the file of an adapter; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="llm")
+    parser = Parser(prog, __doc__ or "", "is not used", _EPILOG, extra="llm")
     parser.add_argument("adapter", type=file_path, metavar="ADAPTER", help="a folder of PEFT's form")
     parser.add_argument("--program", type=file_path, required=True, metavar="MODEL.pte", help="the program to load it")
     parser.add_argument("-o", "--output", type=file_path, required=True, metavar="OUT.ptd", help="the file to write")

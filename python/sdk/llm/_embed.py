@@ -24,7 +24,7 @@ examples
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Prints the vectors; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "never", _EPILOG)
+    parser = Parser(prog, __doc__ or "", "is not used", _EPILOG)
     parser.add_argument("model", type=file_path, metavar="MODEL.pte", help="a program of `sdk llm embedder`")
     parser.add_argument("texts", nargs="+", metavar="TEXT", help="the texts")
     parser.add_argument("--tokenizer", type=file_path, help="its tokenizer (the one inside the program)")

@@ -25,7 +25,7 @@ examples
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Exports a model; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="examples")
+    parser = Parser(prog, __doc__ or "", "is not used", _EPILOG, extra="examples")
     parser.add_argument("model", type=file_path, metavar="MODEL", help="a folder of Hugging Face's form")
     parser.add_argument("-o", "--output", type=file_path, required=True, metavar="OUT.pte", help="the program to write")
     parser.add_argument(

@@ -30,7 +30,7 @@ examples
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Exports a model; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="llm")
+    parser = Parser(prog, __doc__ or "", "is not used", _EPILOG, extra="llm")
     parser.add_argument(
         "model", type=file_path, metavar="MODEL", help="a .gguf file, a folder of Hugging Face's form, or an id"
     )

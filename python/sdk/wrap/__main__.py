@@ -24,7 +24,7 @@ examples
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.wrap") -> int:
     """Writes the class; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "never", _EPILOG)
+    parser = Parser(prog, __doc__ or "", "is not used", _EPILOG)
     parser.add_argument("program", type=file_path, help="a program (.pte)")
     parser.add_argument("--language", required=True, choices=("kotlin", "swift", "cpp"), help="the language")
     parser.add_argument("--output", type=file_path, metavar="FILE", help="the source file (beside the program)")

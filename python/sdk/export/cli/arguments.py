@@ -56,26 +56,26 @@ inputs, in this order of preference
 
 examples
   Export, verify and write mobilenet_v2.pte:
-    python -m sdk.export examples/mobilenet_v2/model.py:mobilenet_v2
+    sdk export examples/mobilenet_v2/model.py:mobilenet_v2
 
   With an example input and an output file:
-    python -m sdk.export net.py:Net --input 1x3x32x32:float32 --output net.pte
+    sdk export net.py:Net --input 1x3x32x32:float32 --output net.pte
 
   A batch from 1 to 16 and a sentence from 1 to 512 tokens:
-    python -m sdk.export net.py:build --input 2x64:int64 \\
+    sdk export net.py:build --input 2x64:int64 \\
         --dynamic tokens.0=1..16 --dynamic tokens.1=1..512
 
   Weights in a separate file, and a page that draws the memory plan:
-    python -m sdk.export net.py:Net --input 1x8:float32 --external-weights --report report.html
+    sdk export net.py:Net --input 1x8:float32 --external-weights --report report.html
 
   In int8, with ranges from a function that returns sample inputs:
-    python -m sdk.export net.py:Net --input 1x8:float32 --quantize int8 --calibrate data.py:samples
+    sdk export net.py:Net --input 1x8:float32 --quantize int8 --calibrate data.py:samples
 
   With float16 weights and intermediate results, half as large:
-    python -m sdk.export net.py:Net --input 1x8:float32 --dtype float16
+    sdk export net.py:Net --input 1x8:float32 --dtype float16
 
   By your own recipe, with losses as errors:
-    python -m sdk.export net.py:Net --input 1x8:float32 --recipe recipes.py:int8 --strict
+    sdk export net.py:Net --input 1x8:float32 --recipe recipes.py:int8 --strict
 
 exit status
   0   the program is written, and verified unless --no-verify was given
