@@ -210,6 +210,17 @@ def test_instructions_without_an_etrecord(net: Recording, tmp_path: Path) -> Non
     assert {e["nodes"][0] for e in method["times"]["events"]} == {method["nodes"].index(node) for node in ops}
 
 
+@pytest.mark.parametrize(("scale", "factor", "unit"), [("us", 1e3, "ms"), ("s", 1e9, "ms"), ("cycles", 1e6, "cycles")])
+def test_the_unit_of_the_ticks(net: Recording, tmp_path: Path, scale: str, factor: float, unit: str) -> None:
+    """In ns by default; cycles have no length in seconds."""
+    inspected = tmp_path / "inspected.html"
+    files = ["--etdump", str(net["m.etdp"]), "--html", str(inspected)]
+    assert main(["inspect", str(net["m.pte"]), *files, "--source-time-scale", scale]) == 0
+    write_page(net["m.pte"], tmp_path / "ns.html", etdump=net["m.etdp"])
+    found, expected = (data_of(page)["methods"][0]["times"] for page in (inspected, tmp_path / "ns.html"))
+    assert found["unit"] == unit and found["total"] == pytest.approx(expected["total"] * factor)
+
+
 def test_a_bundled_program(net: Recording, tmp_path: Path) -> None:
     bundle = BundledProgram(net.manager, [MethodTestSuite("forward", [MethodTestCase([torch.ones(3, 4)])])])
     (tmp_path / "m.bpte").write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
