@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 import torch
 
 T = TypeVar("T")
+
+_NAME = re.compile(r"(?:torch\.ops\.)?(\w+)(?:::|\.)(\w+)(?:\.(\w+))?")
 
 
 def extract_out_arguments(
@@ -21,10 +24,21 @@ def extract_out_arguments(
 
 
 def get_schema_for_operators(ops: list[str]) -> dict[str, str]:
-    """Schemas by operator name, for names like `aten::add.Tensor`."""
+    """Schemas by operator name, for names like `aten::add.Tensor` or `torch.ops.aten.add.Tensor`. The result has names
+    of the first form. An operator that PyTorch does not know has the text "<No Schema Found>".
+
+    Raises ValueError for a text that is no operator's name.
+    """
     schemas = {}
     for name in ops:
-        namespace, _, rest = name.partition("::")
-        base, _, overload = rest.partition(".")
-        schemas[name] = str(getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")._schema)
+        parts = _NAME.fullmatch(name)
+        if parts is None:
+            raise ValueError(
+                f"{name!r} is no operator's name, such as 'aten::add.Tensor' or 'torch.ops.aten.add.Tensor'"
+            )
+        namespace, base, overload = parts.groups()
+        packet = getattr(getattr(torch.ops, namespace), base, None)
+        found = getattr(packet, overload or "default", None)
+        known = f"{namespace}::{base}" + (f".{overload}" if overload else "")
+        schemas[known] = "<No Schema Found>" if found is None else str(found._schema)
     return schemas

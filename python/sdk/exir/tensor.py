@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 import sdk.exir.schema as schema
-from sdk.exir.error import ExportError, ExportErrorType, internal_assert
+from sdk.exir.error import ExportError, ExportErrorType, InternalError, internal_assert
 from sdk.exir.schema import DeviceType, ExtraTensorInfo, ScalarType, TensorShapeDynamism
 
 ALIGNMENT = 16
@@ -88,8 +88,7 @@ def memory_format_enum(memory_format: torch.memory_format) -> int:
     try:
         return _MEMORY_FORMATS[memory_format]
     except KeyError:
-        raise ExportError(
-            ExportErrorType.NOT_SUPPORTED,
+        raise InternalError(
             f"{memory_format} cannot be passed to an operator (expected contiguous_format or preserve_format); "
             "leave dim order enabled in EdgeCompileConfig, which turns memory formats into dim orders",
         ) from None

@@ -15,6 +15,7 @@ from torch.fx import GraphModule
 
 from sdk.exir import EdgeCompileConfig, memory, to_edge, types
 from sdk.exir.backend.operator_support import DontPartition, DontPartitionModule, DontPartitionName
+from sdk.exir.common import get_schema_for_operators
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge.op.api import get_torch_op_overload
 from sdk.exir.graph_module import (
@@ -386,3 +387,27 @@ def test_a_pass_refuses_calls_of_other_modules() -> None:
         node.meta["val"] = X[0]
     with pytest.raises(ExportPassBaseError, match="call_module 0 is not allowed"):
         ExportPass()(traced)
+
+
+def test_schemas_by_the_names_in_graphs():
+    """A node's target is `torch.ops.aten.add.Tensor` in text."""
+    found = get_schema_for_operators(["torch.ops.aten.add.Tensor", "aten::relu", "torch.ops.aten.no_such.default"])
+    assert found["aten::add.Tensor"] == str(torch.ops.aten.add.Tensor._schema)
+    assert found["aten::relu"] == str(torch.ops.aten.relu.default._schema)
+    assert found["aten::no_such.default"] == "<No Schema Found>"
+    with pytest.raises(ValueError, match="'add' is no operator's name"):
+        get_schema_for_operators(["add"])
+
+
+def test_branches_have_debug_handles():
+    """Backends read the handle of every node that is no input and no output."""
+
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,))
+
+    program = to_edge(export(Branches(), (torch.ones(2),))).exported_program()
+    attributes = program.graph.find_nodes(op="get_attr")
+    assert len(attributes) == 2
+    for node in attributes:
+        assert node.meta["debug_handle"] == next(iter(node.users)).meta["debug_handle"]

@@ -15,7 +15,8 @@ from sdk.exir.pass_base import ExportPass
 
 class DebugHandleGeneratorPass(ExportPass):
     """Gives every operator of the captured program a handle from 1 on, branches included. The nodes into which an
-    operator was decomposed share its handle, and so do `getitem` nodes.
+    operator was decomposed share its handle, and so do `getitem` nodes. A node that reads an attribute, such as a
+    branch or a lowered module, has the handle of its first user.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -25,6 +26,7 @@ class DebugHandleGeneratorPass(ExportPass):
             if isinstance(module, GraphModule):
                 for node in module.graph.nodes:
                     handle = _assign(node, handle, known)
+                _assign_to_attributes(module)
         return PassResult(graph_module, True)
 
 
@@ -52,6 +54,13 @@ def _assign(node: Node, last: int, known: dict[tuple[int, str], int]) -> int:
     return max(handle, last)
 
 
+def _assign_to_attributes(module: GraphModule) -> None:
+    for node in module.graph.find_nodes(op="get_attr"):
+        handles = [user.meta[DEBUG_HANDLE_KEY] for user in node.users if DEBUG_HANDLE_KEY in user.meta]
+        if handles:
+            node.meta[DEBUG_HANDLE_KEY] = handles[0]
+
+
 def generate_missing_debug_handles(ep: ExportedProgram) -> None:
     """Gives new handles to nodes that a pass added, above the largest one in use."""
     modules = [m for m in ep.graph_module.modules() if isinstance(m, GraphModule)]
@@ -61,3 +70,5 @@ def generate_missing_debug_handles(ep: ExportedProgram) -> None:
     for node in nodes:
         if node.meta.get(DEBUG_HANDLE_KEY, UNSET_DEBUG_HANDLE) in (UNSET_DEBUG_HANDLE, None):
             last = _assign(node, last, known)
+    for module in modules:
+        _assign_to_attributes(module)

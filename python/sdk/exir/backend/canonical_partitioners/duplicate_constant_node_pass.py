@@ -25,7 +25,7 @@ def duplicate_constant_node(exported_program: ExportedProgram, candidate_node: s
     source = exported_program.state_dict if spec.target in exported_program.state_dict else exported_program.constants
     specs, names = list(signature.input_specs), set()
     position = specs.index(spec)
-    for i, user in enumerate(list(node.users)[1:], start=1):
+    for i, user in enumerate(list(node.users)[1:]):
         with graph.inserting_after(node):
             duplicate = graph.placeholder(f"{candidate_node}_copy_{i}")
         duplicate.meta = dict(node.meta)
