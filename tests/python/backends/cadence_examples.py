@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs an example model for cadence, in float32 and quantised, and says how far its program is from PyTorch. As a
+"""Runs an example model for cadence, in float32 and quantised, and says how far its programs are from PyTorch. As a
 command, it does so for the models of torchvision and torchaudio, in the folder into which tests/zoo installs them."""
 
 from __future__ import annotations
@@ -7,10 +7,13 @@ from __future__ import annotations
 import copy
 import importlib
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.error import URLError
 
 import torch
@@ -19,20 +22,23 @@ from torch.fx import Interpreter, Node
 from torch.utils import _pytree as pytree
 
 from sdk.backends.cadence.aot import compiler
+from sdk.backends.cadence.aot.export_example import save_programs
 from sdk.backends.cadence.aot.quantizer.quantizer import CadenceDefaultQuantizer
+from sdk.backends.cadence.runtime import runtime
 from sdk.runtime import Runtime
 
 _TESTS = Path(__file__).resolve().parents[2]
 
 
-def steps(name: str) -> Mapping[str, float]:
+def steps(name: str, runner: Path | None = None) -> Mapping[str, float]:
     """Returns the largest differences of the results, in steps of int8 over the range of PyTorch's results.
 
     "Q/DQ" is the model with quantize and dequantize. `float32`: between the float program and the model; `int8`:
     between the quantised program and Q/DQ in float64; `reference`: between Q/DQ in float32 and in float64, the cost of
     the rounding of PyTorch's sums; `quantisation`: between Q/DQ in float64 and the model; `layers`: the most steps
     between a layer of the quantised program and of Q/DQ in float64, with the same inputs; `rounded_otherwise`: the
-    share of these integers that differ.
+    share of these integers that differ. Python's runtime runs the programs. With the path of cadence_runner, that runs
+    them too, and `runner_float32` and `runner_int8` are its differences.
     """
     torch.manual_seed(0)
     model, inputs = importlib.import_module(f"sdk.examples.cadence.models.{name}").model_and_inputs()
@@ -48,7 +54,7 @@ def steps(name: str) -> Mapping[str, float]:
     fused = compiler.apply_pre_edge_transform_passes(exported, quantizer)
     layers, differing = layer_by_layer(fake, fused.module(), inputs)
     quantized = compiler._lower_ep_to_cadence_gen_etrecord(fused)
-    return {
+    found = {
         "float32": _difference(_run(program, inputs), wanted),
         "int8": _difference(_run(quantized, inputs), exact),
         "reference": _difference(rounded, exact),
@@ -56,6 +62,10 @@ def steps(name: str) -> Mapping[str, float]:
         "layers": layers,
         "rounded_otherwise": differing,
     }
+    if runner is not None:
+        found["runner_float32"] = _difference(_run_in_runner(runner, program, inputs, wanted), wanted)
+        found["runner_int8"] = _difference(_run_in_runner(runner, quantized, inputs, rounded), exact)
+    return found
 
 
 _QUANTIZE = ("quantized_decomposed.quantize_per_tensor",)
@@ -148,10 +158,14 @@ def _run(program: Any, inputs: tuple[Tensor, ...]) -> list[Tensor]:
     return Runtime.get().load_program(program.buffer).load_method("forward").execute(list(inputs))
 
 
+def _run_in_runner(runner: Path, program: Any, inputs: tuple[Tensor, ...], expected: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, CADENCE_RUNNER=str(runner)):
+        save_programs(program, inputs, expected, folder)
+        return runtime.run(program, inputs, working_dir=folder)
+
+
 def _difference(found: Any, wanted: Any) -> float:
-    pairs = [
-        (a, b) for a, b in zip(pytree.tree_leaves(found), pytree.tree_leaves(wanted), strict=True) if b is not None
-    ]
+    pairs = list(zip(pytree.tree_leaves(found), pytree.tree_leaves(wanted), strict=True))
     ranges = [(b.max() - b.min()).item() for _, b in pairs]
     assert pairs and all(size > 1e-3 for size in ranges)
     return max((a - b).abs().max().item() / size * 255 for (a, b), size in zip(pairs, ranges, strict=True))
@@ -161,7 +175,7 @@ def _offline(*_: Any, **__: Any) -> None:
     raise URLError("tests download nothing")
 
 
-def main(name: str) -> None:
+def main(name: str, runner: str | None = None) -> None:
     """Prints the differences of one model."""
     sys.path.insert(0, str(_TESTS))
     from zoo.libraries import packages
@@ -172,7 +186,7 @@ def main(name: str) -> None:
         api: Any = importlib.import_module("torchvision.models._api")
         api.load_state_dict_from_url = _offline
     torch.set_num_threads(1)
-    print(json.dumps(steps(name)))
+    print(json.dumps(steps(name, None if runner is None else Path(runner))))
 
 
 if __name__ == "__main__":

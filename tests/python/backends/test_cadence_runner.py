@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ program cadence_runner, and `sdk.backends.cadence.runtime`, which runs it. The tests of the program run if
-SDK_CADENCE_RUNNER names it or a build folder contains it."""
+"""The C++ program cadence_runner, and `sdk.backends.cadence.runtime`, which runs it."""
 
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from cadence_runner import RUNNER, needs_runner
 
 from sdk.backends.cadence.aot.compiler import export_to_executorch_gen_etrecord
 from sdk.backends.cadence.aot.export_example import export_and_run_model, export_model
@@ -22,20 +21,8 @@ from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_t
 from sdk.examples.cadence.operators.test_quantized_linear_op import model_and_inputs
 from sdk.exir import ExecutorchProgramManager
 
-_ROOT = Path(__file__).parents[3]
 _NAME = "CadenceDemoModel"
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*")
-
-
-def _find_runner() -> Path | None:
-    if named := os.environ.get("SDK_CADENCE_RUNNER"):
-        return Path(named).resolve()
-    folders = ("*/backends/cadence/cadence_runner", "build/*/backends/cadence/cadence_runner")
-    return next((path for pattern in folders for path in _ROOT.glob(pattern)), None)
-
-
-_RUNNER = _find_runner()
-needs_runner = pytest.mark.skipif(_RUNNER is None, reason="cadence_runner is not built (set SDK_CADENCE_RUNNER)")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +45,7 @@ def folder(exported: tuple[Path, ExecutorchProgramManager, torch.Tensor], tmp_pa
 
 
 def _run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(_RUNNER), *map(str, arguments)], capture_output=True, text=True, check=False, cwd=folder)
+    return subprocess.run([str(RUNNER), *map(str, arguments)], capture_output=True, text=True, check=False, cwd=folder)
 
 
 @needs_runner
@@ -118,13 +105,13 @@ def test_programs_run_from_python(
 ) -> None:
     """CAD-03, ETD-05: the runner's results come from its ETDump, and the ETRecord names the nodes."""
     _, program, expected = exported
-    monkeypatch.setenv("CADENCE_RUNNER", str(_RUNNER))
+    monkeypatch.setenv("CADENCE_RUNNER", str(RUNNER))
     caplog.set_level(logging.INFO)
     runtime.run_and_compare(program, None, expected, str(folder))
     assert "Cycles in operators" in caplog.text
     with pytest.raises(NumericalMismatchError, match=r"expected a difference of at most 0\.1, found output 0"):
         runtime.run_and_compare(program, None, expected + 1, str(folder))
-    subprocess.run([str(_RUNNER), "--dump_intermediate_outputs"], cwd=folder, check=True)
+    subprocess.run([str(RUNNER), "--dump_intermediate_outputs"], cwd=folder, check=True)
     etdump = CadenceETDump(str(folder))
     kernels = [event.name for event in etdump.get_execute_event_block().events if etdump.should_include_event(event)]
     assert [name.removeprefix("native_call_") for name in kernels] == [

@@ -43,13 +43,19 @@ def export_model(
     expected = copy.deepcopy(fake)(*example_inputs)  # a call may change the initial state of the program
     fused = apply_pre_edge_transform_passes(torch.export.export(fake, example_inputs, strict=True), quantizer)
     program = _lower_ep_to_cadence_gen_etrecord(fused, output_dir=folder, library=library)
-    save_pte_program(program, file_name, folder)
-    data = BundledProgramTestData(method="forward", inputs=example_inputs, expected_outputs=expected)
-    manager = BundledProgramManager([data])
-    bundle = manager._serialize(program, manager.get_method_test_suites())
-    save_bpte_program(bundle, file_name, folder)
+    save_programs(program, example_inputs, expected, folder, file_name)
     _logger.info("Wrote %s", Path(folder) / f"{file_name}.pte")
     return program
+
+
+def save_programs(
+    program: ExecutorchProgramManager, inputs: tuple[Any, ...], expected: Any, folder: str, file_name: str = _NAME
+) -> None:
+    """Writes FILE_NAME.pte, and FILE_NAME.bpte with the inputs and the expected results of one call."""
+    save_pte_program(program, file_name, folder)
+    data = BundledProgramTestData(method="forward", inputs=inputs, expected_outputs=expected)
+    manager = BundledProgramManager([data])
+    save_bpte_program(manager._serialize(program, manager.get_method_test_suites()), file_name, folder)
 
 
 def export_and_run_model(

@@ -11,6 +11,18 @@ from sdk.examples.cadence.command import main
 SAMPLES = 1024
 
 
+class Features(nn.Module):
+    """Returns the features alone. The model also returns their lengths: None, because it is called without lengths."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, samples: Tensor) -> Tensor:
+        features: Tensor = self.model(samples)[0]
+        return features
+
+
 def model_and_inputs() -> tuple[nn.Module, tuple[Tensor]]:
     """The base model, and 1024 samples. Raises ModuleNotFoundError, with what to install, without torchaudio."""
     try:
@@ -19,7 +31,7 @@ def model_and_inputs() -> tuple[nn.Module, tuple[Tensor]]:
         )
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("this example needs torchaudio: pip install torchaudio") from error
-    return wav2vec2_base(), (torch.randn(1, SAMPLES),)
+    return Features(wav2vec2_base()), (torch.randn(1, SAMPLES),)
 
 
 if __name__ == "__main__":
