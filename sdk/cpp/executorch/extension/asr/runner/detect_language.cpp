@@ -6,8 +6,8 @@
 #include <cinttypes>
 #include <cmath>
 
+#include <executorch/extension/asr/runner/only_call.h>
 #include <executorch/extension/asr/runner/program_numbers.h>
-#include <executorch/extension/llm/runner/one_call.h>
 
 namespace executorch {
 namespace extension {
@@ -17,7 +17,6 @@ using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
 using internal::number;
 using internal::numbers;
-using llm::internal::OneCall;
 
 namespace {
 
@@ -46,29 +45,28 @@ Result<Language> most_likely(const Tensor& logits, const std::vector<int64_t>& i
 }  // namespace
 
 Result<Language> Seq2SeqRunner::detect_language(const std::vector<float>& samples) {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  ET_CHECK_OK_OR_RETURN_ERROR(load());
-  ET_ASSIGN_OR_RETURN(ids, numbers(*module_, "get_language_token_ids"));
-  ET_CHECK_OR_RETURN_ERROR(!ids.empty(), NotSupported,
-                           "the program does not name tokens of languages: it has one language, or was exported before "
-                           "languages could be detected");
-  ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
-  ET_ASSIGN_OR_RETURN(start, number(*module_, "get_decoder_start_token_id", 0));
-  ET_ASSIGN_OR_RETURN(front, front_end());
-  ET_ASSIGN_OR_RETURN(window, window_of(front));
-  ET_ASSIGN_OR_RETURN(features, features_of(front, samples, 0, window));
-  ET_ASSIGN_OR_RETURN(encoded, encode(features));
-  ET_ASSIGN_OR_RETURN(logits, decode({start.value_or(0)}, 0, encoded));
-  ET_ASSIGN_OR_RETURN(found, most_likely(logits, ids));
-  const auto piece = tokenizer_->id_to_piece(static_cast<uint64_t>(found.token_id));
-  if (piece.ok()) {
-    const bool is_marked = piece->size() > 4 && piece->compare(0, 2, "<|") == 0;
-    found.code = is_marked ? piece->substr(2, piece->size() - 4) : *piece;
-  }
-  return found;
+  return internal::only_call(busy_, [&]() -> Result<Language> {
+    ET_CHECK_OK_OR_RETURN_ERROR(load());
+    ET_ASSIGN_OR_RETURN(ids, numbers(*module_, "get_language_token_ids"));
+    ET_CHECK_OR_RETURN_ERROR(
+        !ids.empty(), NotSupported,
+        "the program does not name tokens of languages: it has one language, or was exported before "
+        "languages could be detected");
+    ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
+    ET_ASSIGN_OR_RETURN(start, number(*module_, "get_decoder_start_token_id", 0));
+    ET_ASSIGN_OR_RETURN(front, front_end());
+    ET_ASSIGN_OR_RETURN(window, window_of(front));
+    ET_ASSIGN_OR_RETURN(features, features_of(front, samples, 0, window));
+    ET_ASSIGN_OR_RETURN(encoded, encode(features));
+    ET_ASSIGN_OR_RETURN(logits, decode({start.value_or(0)}, 0, encoded));
+    ET_ASSIGN_OR_RETURN(found, most_likely(logits, ids));
+    const auto piece = tokenizer_->id_to_piece(static_cast<uint64_t>(found.token_id));
+    if (piece.ok()) {
+      const bool is_marked = piece->size() > 4 && piece->compare(0, 2, "<|") == 0;
+      found.code = is_marked ? piece->substr(2, piece->size() - 4) : *piece;
+    }
+    return found;
+  });
 }
 
 Result<Language> Seq2SeqRunner::detect_language_of_file(const std::string& wav_path) {

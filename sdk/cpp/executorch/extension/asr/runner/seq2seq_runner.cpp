@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include <executorch/extension/asr/runner/only_call.h>
 #include <executorch/extension/asr/runner/program_numbers.h>
-#include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/text_stream.h>
 #include <executorch/extension/llm/runner/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
@@ -27,7 +27,6 @@ using internal::number;
 using internal::numbers;
 using internal::sizes_of;
 using llm::time_in_ms;
-using llm::internal::OneCall;
 using llm::internal::SpecialTokens;
 using llm::internal::TextStream;
 using runtime::EValue;
@@ -61,9 +60,10 @@ bool Seq2SeqRunner::is_loaded() const {
 }
 
 Error Seq2SeqRunner::load() {
-  if (is_loaded()) {
-    return Error::Ok;
-  }
+  return is_loaded() ? Error::Ok : extension::internal::report_bad_alloc([&] { return load_once(); });
+}
+
+Error Seq2SeqRunner::load_once() {
   stats_.model_load_start_ms = time_in_ms();
   for (const char* const method : {kEncoder, kDecoder}) {
     ET_ASSIGN_OR_RETURN(methods, module_->method_names());
@@ -79,27 +79,25 @@ Error Seq2SeqRunner::load() {
 }
 
 Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::default_config() {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  ET_CHECK_OK_OR_RETURN_ERROR(load());
-  Seq2SeqTranscribeConfig config;
-  ET_ASSIGN_OR_RETURN(start, number(*module_, "get_decoder_start_token_id", 0));
-  config.decoder_start_token_id = start.value_or(config.decoder_start_token_id);
-  ET_ASSIGN_OR_RETURN(prompt, numbers(*module_, "get_decoder_prompt_ids"));
-  ET_ASSIGN_OR_RETURN(suppressed, numbers(*module_, "get_suppress_tokens"));
-  ET_ASSIGN_OR_RETURN(first, numbers(*module_, "get_begin_suppress_tokens"));
-  config.prompt_token_ids = std::move(prompt);
-  config.suppress_token_ids = std::move(suppressed);
-  config.begin_suppress_token_ids = std::move(first);
-  config.eos_token_ids = ends_of(config);
-  ET_ASSIGN_OR_RETURN(context, context_of(*module_));
-  const int64_t room = context - static_cast<int64_t>(config.prompt_token_ids.size());
-  if (context != INT64_MAX && room > 0) {
-    config.max_new_tokens = room;
-  }
-  return config;
+  return internal::only_call(busy_, [&]() -> Result<Seq2SeqTranscribeConfig> {
+    ET_CHECK_OK_OR_RETURN_ERROR(load());
+    Seq2SeqTranscribeConfig config;
+    ET_ASSIGN_OR_RETURN(start, number(*module_, "get_decoder_start_token_id", 0));
+    config.decoder_start_token_id = start.value_or(config.decoder_start_token_id);
+    ET_ASSIGN_OR_RETURN(prompt, numbers(*module_, "get_decoder_prompt_ids"));
+    ET_ASSIGN_OR_RETURN(suppressed, numbers(*module_, "get_suppress_tokens"));
+    ET_ASSIGN_OR_RETURN(first, numbers(*module_, "get_begin_suppress_tokens"));
+    config.prompt_token_ids = std::move(prompt);
+    config.suppress_token_ids = std::move(suppressed);
+    config.begin_suppress_token_ids = std::move(first);
+    config.eos_token_ids = ends_of(config);
+    ET_ASSIGN_OR_RETURN(context, context_of(*module_));
+    const int64_t room = context - static_cast<int64_t>(config.prompt_token_ids.size());
+    if (context != INT64_MAX && room > 0) {
+      config.max_new_tokens = room;
+    }
+    return config;
+  });
 }
 
 /// Returns the tokens that end a text: those of the settings, or else those of the program.
@@ -112,8 +110,7 @@ std::unordered_set<int64_t> Seq2SeqRunner::ends_of(const Seq2SeqTranscribeConfig
 }
 
 Result<int64_t> Seq2SeqRunner::sampling_rate() {
-  const OneCall call(busy_);
-  return call.ok() ? rate() : Result<int64_t>(Error::InvalidState);
+  return internal::only_call(busy_, [&] { return rate(); });
 }
 
 Result<int64_t> Seq2SeqRunner::rate() {
@@ -123,9 +120,11 @@ Result<int64_t> Seq2SeqRunner::rate() {
 
 Result<int64_t> Seq2SeqRunner::token_id(const std::string& token) const {
   ET_CHECK_OR_RETURN_ERROR(tokenizer_ != nullptr, InvalidState, "the tokenizer is not loaded: call load()");
-  const auto found = tokenizer_->piece_to_id(token);
-  ET_CHECK_OR_RETURN_ERROR(found.ok(), NotFound, "the tokenizer has no token %s", token.c_str());
-  return static_cast<int64_t>(*found);
+  return extension::internal::report_bad_alloc([&]() -> Result<int64_t> {
+    const auto found = tokenizer_->piece_to_id(token);
+    ET_CHECK_OR_RETURN_ERROR(found.ok(), NotFound, "the tokenizer has no token %s", token.c_str());
+    return static_cast<int64_t>(*found);
+  });
 }
 
 Result<Seq2SeqRunner::FrontEnd> Seq2SeqRunner::front_end() {
@@ -137,12 +136,10 @@ Result<Seq2SeqRunner::FrontEnd> Seq2SeqRunner::front_end() {
 }
 
 Result<TensorPtr> Seq2SeqRunner::preprocess(TensorPtr raw_audio) {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  ET_ASSIGN_OR_RETURN(front, front_end());
-  return features_by(front, raw_audio);
+  return internal::only_call(busy_, [&]() -> Result<TensorPtr> {
+    ET_ASSIGN_OR_RETURN(front, front_end());
+    return features_by(front, raw_audio);
+  });
 }
 
 Result<TensorPtr> Seq2SeqRunner::features_by(const FrontEnd& front, const TensorPtr& raw_audio) {
@@ -176,12 +173,10 @@ Result<Seq2SeqRunner::Window> Seq2SeqRunner::window_of(const FrontEnd& front) {
 
 Result<std::vector<int64_t>> Seq2SeqRunner::transcribe(TensorPtr preprocessed_features, Seq2SeqTranscribeConfig config,
                                                        TokenCallback token_callback) {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  should_stop_ = false;
-  return run(preprocessed_features, config, token_callback);
+  return internal::only_call(busy_, [&]() -> Result<std::vector<int64_t>> {
+    should_stop_ = false;
+    return run(preprocessed_features, config, token_callback);
+  });
 }
 
 Result<std::vector<int64_t>> Seq2SeqRunner::run(const TensorPtr& features, const Seq2SeqTranscribeConfig& config,

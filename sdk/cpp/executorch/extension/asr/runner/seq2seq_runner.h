@@ -103,7 +103,8 @@ struct Language {
 /// time 0), `get_timestamp_step` (samples), `get_max_initial_timestamp`, `get_no_timestamps_token_id` and
 /// `get_median_filter_width`; and of models of several languages, `get_language_token_ids`.
 ///
-/// One call runs at a time. Functions log the reason before they return an error.
+/// One call runs at a time. Functions log the reason before they return an error: MemoryAllocationFailed if the heap
+/// has no memory left.
 class Seq2SeqRunner {
  public:
   /// Does not load the files yet. If `tokenizer_path` is "", the tokenizer is the one inside the program.
@@ -146,7 +147,7 @@ class Seq2SeqRunner {
   /// one ends, so that no word is cut; if max_new_tokens cuts the text of a window, the next one begins at the last
   /// time in it. `callback` receives each part with text, and none after stop(). InvalidArgument if max_new_tokens cuts
   /// a text before its first time after 0. NotSupported if the program does not name its timestamp tokens, or has no
-  /// method `alignment` although `config.word_times` is set. MemoryAllocationFailed if the heap has no memory left.
+  /// method `alignment` although `config.word_times` is set.
   Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
                                                    const Seq2SeqTranscribeConfig& config,
                                                    const std::function<void(const Segment&)>& callback = {});
@@ -171,6 +172,7 @@ class Seq2SeqRunner {
  private:
   using TokenCallback = std::function<void(const std::string&)>;
 
+  Error load_once();
   /// The program and its method that compute features of samples. The program is null if there is no such method.
   struct FrontEnd {
     Module* module;

@@ -6,10 +6,9 @@
 #include <cinttypes>
 #include <utility>
 
+#include <executorch/extension/asr/runner/only_call.h>
 #include <executorch/extension/asr/runner/program_numbers.h>
-#include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/text_stream.h>
-#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 
 namespace executorch {
@@ -18,7 +17,6 @@ namespace asr {
 
 using internal::context_of;
 using internal::number;
-using llm::internal::OneCall;
 using llm::internal::SpecialTokens;
 using llm::internal::TextStream;
 
@@ -64,44 +62,44 @@ Result<TensorPtr> Seq2SeqRunner::features_of(const FrontEnd& front, const std::v
 
 /// Reads the samples of a file, which must have the sampling rate of the program.
 Result<std::vector<float>> Seq2SeqRunner::samples_of(const std::string& wav_path) {
-  ET_ASSIGN_OR_RETURN(sound, llm::read_wav(wav_path));
-  ET_ASSIGN_OR_RETURN(rate, sampling_rate());
-  ET_CHECK_OK_OR_RETURN_ERROR(llm::check_sample_rate(sound, static_cast<int32_t>(rate)));
-  return std::move(sound.samples);
+  return extension::internal::report_bad_alloc([&]() -> Result<std::vector<float>> {
+    ET_ASSIGN_OR_RETURN(sound, llm::read_wav(wav_path));
+    ET_ASSIGN_OR_RETURN(rate, sampling_rate());
+    ET_CHECK_OK_OR_RETURN_ERROR(llm::check_sample_rate(sound, static_cast<int32_t>(rate)));
+    return std::move(sound.samples);
+  });
 }
 
 Result<std::string> Seq2SeqRunner::transcribe_samples(const std::vector<float>& samples,
                                                       const Seq2SeqTranscribeConfig& config,
                                                       const TokenCallback& token_callback) {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  should_stop_ = false;
-  ET_CHECK_OK_OR_RETURN_ERROR(load());
-  ET_ASSIGN_OR_RETURN(front, front_end());
-  ET_ASSIGN_OR_RETURN(window, window_of(front));
-  ET_ASSIGN_OR_RETURN(rate, this->rate());
-  ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
-  const std::unordered_set<int64_t> ends = ends_of(config);
-  std::string text;
-  const TokenCallback collect = [&](const std::string& piece) {
-    text += piece;
-    if (token_callback) {
-      token_callback(piece);
+  return internal::only_call(busy_, [&]() -> Result<std::string> {
+    should_stop_ = false;
+    ET_CHECK_OK_OR_RETURN_ERROR(load());
+    ET_ASSIGN_OR_RETURN(front, front_end());
+    ET_ASSIGN_OR_RETURN(window, window_of(front));
+    ET_ASSIGN_OR_RETURN(rate, this->rate());
+    ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
+    const std::unordered_set<int64_t> ends = ends_of(config);
+    std::string text;
+    const TokenCallback collect = [&](const std::string& piece) {
+      text += piece;
+      if (token_callback) {
+        token_callback(piece);
+      }
+    };
+    for (size_t first = 0; first < samples.size() && !should_stop_; first += window.samples) {
+      ET_ASSIGN_OR_RETURN(features, features_of(front, samples, first, window));
+      ET_ASSIGN_OR_RETURN(tokens, run(features, config, collect));
+      if (!has_end(tokens, ends) && !should_stop_) {
+        ET_LOG(Info,
+               "the text of the sound from %.2f s on was cut after %zu tokens, of at most %" PRId64
+               " (max_new_tokens): what follows in this window is not transcribed",
+               static_cast<double>(first) / static_cast<double>(rate), tokens.size(), config.max_new_tokens);
+      }
     }
-  };
-  for (size_t first = 0; first < samples.size() && !should_stop_; first += window.samples) {
-    ET_ASSIGN_OR_RETURN(features, features_of(front, samples, first, window));
-    ET_ASSIGN_OR_RETURN(tokens, run(features, config, collect));
-    if (!has_end(tokens, ends) && !should_stop_) {
-      ET_LOG(Info,
-             "the text of the sound from %.2f s on was cut after %zu tokens, of at most %" PRId64
-             " (max_new_tokens): what follows in this window is not transcribed",
-             static_cast<double>(first) / static_cast<double>(rate), tokens.size(), config.max_new_tokens);
-    }
-  }
-  return text;
+    return text;
+  });
 }
 
 Result<std::string> Seq2SeqRunner::transcribe_file(const std::string& wav_path, const Seq2SeqTranscribeConfig& config,
@@ -184,12 +182,10 @@ Result<std::string> Seq2SeqRunner::text_of(const std::vector<int64_t>& tokens, i
 Result<std::vector<Segment>> Seq2SeqRunner::transcribe_segments(const std::vector<float>& samples,
                                                                 const Seq2SeqTranscribeConfig& config,
                                                                 const std::function<void(const Segment&)>& callback) {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  should_stop_ = false;
-  return extension::internal::report_bad_alloc([&] { return segments_of(samples, config, callback); });
+  return internal::only_call(busy_, [&] {
+    should_stop_ = false;
+    return segments_of(samples, config, callback);
+  });
 }
 
 Result<std::vector<Segment>> Seq2SeqRunner::segments_of(const std::vector<float>& samples,
