@@ -3,6 +3,10 @@
 #include <atomic>
 #include <thread>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include "c_api_test_support.h"
 
 using namespace c_api_test;
@@ -33,6 +37,25 @@ TEST_F(ThreadCountTest, IsWhatWasSet) {
     EXPECT_EQ(et_thread_count(), count);
   }
 }
+
+#if defined(__linux__)
+// Where all cores are equally fast, those that this process may not use are the difference.
+TEST_F(ThreadCountTest, ZeroIsOneForEachFastCore) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) {
+    ++first;
+  }
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(et_set_thread_count(0, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(et_thread_count(), 1u);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+#endif
 
 TEST_F(ThreadCountTest, RefusesWhatIsNoNumberOfThreads) {
   const size_t before = et_thread_count();

@@ -6,6 +6,7 @@
 
 #include <executorch/extension/c_api/call.h>
 #ifdef ET_USE_THREADPOOL
+#include <executorch/extension/threadpool/cpuinfo_utils.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #endif
 
@@ -50,8 +51,8 @@ Error set_thread_count(size_t count) {
   const std::unique_lock<std::shared_mutex> lock(pool_mutex);
   threadpool::ThreadPool* pool = threadpool::get_threadpool();
   ET_CHECK_OR_RETURN_ERROR(pool != nullptr, MemoryAllocationFailed, "out of memory for the threads");
-  if (count != 0 && pool->get_thread_count() == count) {
-    return Error::Ok;
+  if (count == 0) {
+    count = cpuinfo::get_num_performant_cores();
   }
   ET_CHECK_OR_RETURN_ERROR(pool->_unsafe_reset_threadpool(static_cast<uint32_t>(count)), OutOfResources,
                            "%zu threads could not be started; there are %zu as before", count,
