@@ -29,8 +29,8 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   InvalidExternalData: "pass the .ptd files that were exported with this program: Module.load(program, { data: [weights] })",
 };
 
-// The forms in which messages of the runtime name operators and backends: method_execute.cpp and instruction_init.cpp in
-// sdk/cpp/executorch/runtime/executor.
+// The forms in which messages of the runtime name operators and backends: instruction_execute.cpp and instruction_init.cpp
+// in sdk/cpp/executorch/runtime/executor.
 const OPERATORS = [/Operator (\S+) \(instruction \d+ of method /, /operators that are not registered [^:]*: ([^\s,]+)/];
 const UNAVAILABLE = /Backend (\S+) is not available on this device/;
 const BACKENDS = [/Backend (\S+) \(instruction \d+ of method /, /Backend (\S+) refused its part of method /, UNAVAILABLE, /backends that are not registered[^:]*: ([^\s,]+)/];

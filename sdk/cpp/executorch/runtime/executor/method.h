@@ -206,14 +206,16 @@ class Method final {
   ET_NODISCARD Error begin_execution();
   ET_NODISCARD Error too_long() const;
   ET_NODISCARD Error stopped(Error reason, size_t instruction) const;
+  bool is_started() const { return position_.chain != 0 || position_.instruction != 0; }
+  void skip_finished_chains();
+  void log_outputs();
+
+  // instruction_execute.cpp
   ET_NODISCARD Error run_instruction(const internal::Instruction& instruction, size_t* next);
   ET_NODISCARD Error run_kernel(const internal::Instruction& instruction);
   ET_NODISCARD Error kernel_failed(Error error) const;
   ET_NODISCARD Error run_delegate(const internal::Instruction& instruction);
   ET_NODISCARD Error check_data(const internal::Instruction& instruction) const;
-  bool is_started() const { return position_.chain != 0 || position_.instruction != 0; }
-  void skip_finished_chains();
-  void log_outputs();
   const executorch_flatbuffer::Operator* operator_at(Position position) const;
   const executorch_flatbuffer::Instruction& instruction_at(Position position) const;
   const char* current_operator_name() const;

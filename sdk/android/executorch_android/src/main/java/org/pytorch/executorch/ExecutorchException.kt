@@ -120,7 +120,7 @@ public sealed class ExecutorchException(errorCode: Int, details: String?) :
   }
 }
 
-// The runtime's messages name the operator or backend in these forms: method_execute.cpp, method_init.cpp and
+// The runtime's messages name the operator or backend in these forms: instruction_execute.cpp, method_init.cpp and
 // instruction_init.cpp in sdk/cpp/executorch/runtime/executor. ExceptionsTest checks them with programs that fail.
 private val failedOperator = Regex("""Operator (\S+) \(instruction \d+ of method """)
 private val missingOperators = Regex("""operators that are not registered [^:]*: ([^\s,]+)""")
