@@ -8,6 +8,7 @@ import re
 import runpy
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,32 @@ def test_every_program_of_the_corpus_has_a_wrapper() -> None:
             assert "None" not in text, (file, language)
             # Braces of these languages come in pairs.
             assert text.count("{") == text.count("}"), (file, language)
+
+
+@pytest.mark.parametrize("dtype", ScalarType, ids=lambda dtype: dtype.name)
+def test_tensors_of_every_dtype_have_the_name_that_the_language_has(dtype: ScalarType) -> None:
+    """A complex input was `Undefined` in C++, which no tensor is, and a name that Kotlin does not know."""
+    file = _ROOT / "tests/data/corpus/add/model.pte"
+    described = describe_program(deserialize_pte_binary(file.read_bytes()).program, file)
+    method = described.methods[0]
+    values = {
+        key: tuple(replace(value, dtype=dtype) for value in getattr(method, key)) for key in ("inputs", "outputs")
+    }
+    program = replace(described, methods=(replace(method, **values),))
+
+    header = (_ROOT / "sdk/cpp/executorch/runtime/core/portable_type/scalar_type.h").read_text()
+    names = re.findall(r"^  _\(.*, (\w+)\)", header, re.MULTILINE)
+    found = re.findall(r"ScalarType::(\w+)", render(program, "cpp"))
+    assert [names.index(name) for name in found] == [dtype] * 2
+
+    kotlin = (_ROOT / "sdk/android/executorch_android/src/main/java/org/pytorch/executorch/DType.kt").read_text()
+    numbers = {name: int(number) for name, number in re.findall(r"^  (\w+)\((\d+), \d+\)", kotlin, re.MULTILINE)}
+    if dtype not in numbers.values():
+        with pytest.raises(ValueError, match="Kotlin's DType has no float8"):
+            render(program, "kotlin")
+        return
+    found = re.findall(r"DType\.(\w+)", render(program, "kotlin"))
+    assert [numbers[name] for name in found if name in numbers] == [dtype] * 3
 
 
 def test_names_are_identifiers_and_each_is_there_once(tmp_path: Path) -> None:

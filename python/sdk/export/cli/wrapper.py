@@ -9,6 +9,7 @@ from pathlib import Path
 from sdk.exir import schema
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.dynamic import DynamicShapes
+from sdk.export.cli.errors import CommandError
 from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_name
 
 
@@ -40,4 +41,7 @@ def wrappers(
             for method, shapes in dynamic.items()
         },
     )
-    return {path: render(description, language) for path, language in zip(files, options.wrappers, strict=True)}
+    try:
+        return {path: render(description, language) for path, language in zip(files, options.wrappers, strict=True)}
+    except ValueError as error:  # a dtype that a language does not have
+        raise CommandError(str(error)) from error

@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 
 from sdk.codegen.literals import comment
+from sdk.devtools.element_types import type_name
 from sdk.exir.scalar_type import ScalarType
 from sdk.export.wrappers.description import MethodSpec, ProgramSpec, ValueSpec
 from sdk.export.wrappers.names import (
@@ -42,12 +43,17 @@ _SWIFT_ELEMENTS = {
     ScalarType.UINT32: "UInt32",
     ScalarType.UINT64: "UInt64",
 }
-_KOTLIN_DTYPES = {
+_KOTLIN_DTYPES = {dtype: dtype.name for dtype in ScalarType if not dtype.name.startswith("FLOAT8")} | {
     ScalarType.BYTE: "UINT8",
     ScalarType.CHAR: "INT8",
     ScalarType.SHORT: "INT16",
     ScalarType.INT: "INT32",
     ScalarType.LONG: "INT64",
+    ScalarType.COMPLEX32: "COMPLEX_HALF",
+    ScalarType.COMPLEX64: "COMPLEX_FLOAT",
+    ScalarType.COMPLEX128: "COMPLEX_DOUBLE",
+    ScalarType.QUINT4x2: "QINT4X2",
+    ScalarType.QUINT2x4: "QINT2X4",
 }
 _CPP_DTYPES = {
     ScalarType.BYTE: "Byte",
@@ -58,8 +64,21 @@ _CPP_DTYPES = {
     ScalarType.HALF: "Half",
     ScalarType.FLOAT: "Float",
     ScalarType.DOUBLE: "Double",
+    ScalarType.COMPLEX32: "ComplexHalf",
+    ScalarType.COMPLEX64: "ComplexFloat",
+    ScalarType.COMPLEX128: "ComplexDouble",
     ScalarType.BOOL: "Bool",
+    ScalarType.QINT8: "QInt8",
+    ScalarType.QUINT8: "QUInt8",
+    ScalarType.QINT32: "QInt32",
     ScalarType.BFLOAT16: "BFloat16",
+    ScalarType.QUINT4x2: "QUInt4x2",
+    ScalarType.QUINT2x4: "QUInt2x4",
+    ScalarType.BITS16: "Bits16",
+    ScalarType.FLOAT8E5M2: "Float8_e5m2",
+    ScalarType.FLOAT8E4M3FN: "Float8_e4m3fn",
+    ScalarType.FLOAT8E5M2FNUZ: "Float8_e5m2fnuz",
+    ScalarType.FLOAT8E4M3FNUZ: "Float8_e4m3fnuz",
     ScalarType.UINT16: "UInt16",
     ScalarType.UINT32: "UInt32",
     ScalarType.UINT64: "UInt64",
@@ -150,6 +169,12 @@ def _methods(program: ProgramSpec, language: str, scope: Scope) -> list[_Method]
     return found
 
 
+def _kotlin_dtype(dtype: ScalarType) -> str:
+    if dtype not in _KOTLIN_DTYPES:
+        raise ValueError(f"Kotlin's DType has no {type_name(dtype)}: cast such inputs and outputs in the model")
+    return _KOTLIN_DTYPES[dtype]
+
+
 def render(program: ProgramSpec, language: str, name: str | None = None, package: str = "model") -> str:
     """The source of the class that wraps `program`, in ASCII.
 
@@ -163,7 +188,7 @@ def render(program: ProgramSpec, language: str, name: str | None = None, package
         package: the package of a Kotlin class and the namespace of a C++ class, with `.` or `::` between its parts.
 
     Raises:
-        ValueError: `name` or `package` cannot be used in the language.
+        ValueError: `name` or `package` cannot be used in the language, or it has no type for the elements of a tensor.
     """
     scope = Scope(_reserved(language), has_macros=language == "cpp")
     name = name or wrapper_name(program.file_name)
@@ -176,6 +201,6 @@ def render(program: ProgramSpec, language: str, name: str | None = None, package
         package=package_of(language, package),
         scalars=_SCALARS[language],
         swift_elements=_SWIFT_ELEMENTS,
-        kotlin_dtype=lambda dtype: _KOTLIN_DTYPES.get(dtype, dtype.name),
+        kotlin_dtype=_kotlin_dtype,
         cpp_dtypes=_CPP_DTYPES,
     )

@@ -118,6 +118,37 @@ TEST(ModuleCallsTest, OutputsAreSetAllOrNone) {
   EXPECT_THAT(values(*both), Each(6.0f));
 }
 
+// x + x of complex numbers, from a vector, from memory of the caller and as a copy.
+TEST(ModuleCallsTest, InputsMayBeComplex) {
+  using Complex = executorch::aten::complex<float>;
+  constexpr auto kComplex = executorch::aten::ScalarType::ComplexFloat;
+  TensorSpec spec{{2}};
+  spec.type = static_cast<executorch_flatbuffer::ScalarType>(kComplex);
+  ProgramBuilder b;
+  const int32_t x = b.tensor(spec);
+  spec.offset = 32;
+  const int32_t out = b.tensor(spec);
+  b.inputs = {x};
+  b.outputs = {out};
+  b.call(b.op("aten::add", "out"), {x, x, b.integer(1), out, out});
+  const ProgramBytes bytes = b.finish();
+  Module module(std::make_unique<BufferDataLoader>(bytes.data(), bytes.size()));
+  std::vector<Complex> numbers{Complex(1, 2), Complex(3, -4)};
+  const TensorPtr owned = make_tensor_ptr({2}, numbers);
+  ASSERT_NE(owned, nullptr);
+  for (const TensorPtr& tensor : {owned, from_blob(numbers.data(), {2}, kComplex), clone_tensor_ptr(owned)}) {
+    const auto outputs = module.forward(tensor);
+    ASSERT_TRUE(outputs.ok());
+    const auto& sum = outputs->at(0).toTensor();
+    ASSERT_EQ(sum.scalar_type(), kComplex);
+    EXPECT_EQ(sum.const_data_ptr<Complex>()[0], Complex(2, 4));
+    EXPECT_EQ(sum.const_data_ptr<Complex>()[1], Complex(6, -8));
+  }
+  EXPECT_EQ(module.forward(full({2}, 1)).error(), Error::InvalidArgument) << "real numbers are another dtype";
+  EXPECT_EQ(make_tensor_ptr({2}, numbers, {}, {}, executorch::aten::ScalarType::Float), nullptr)
+      << "parts would be lost";
+}
+
 // A rank that kernels do not support is an error of the module as well.
 TEST(ModuleCallsTest, ATensorOfRank17IsAnError) {
   Module module(corpus("add/model.pte"));
