@@ -78,13 +78,20 @@ class PassManager(fx.PassManager):
     set_checks = add_checks
 
     def check(self, module: torch.nn.Module) -> None:
-        """Checks the invariant after each pass: `module` is a graph module with a well-formed graph. Raises
-        otherwise."""
+        """Checks the invariant after each pass: `module` is a graph module with a well-formed graph, which calls no
+        methods of tensors. Raises otherwise."""
         if not isinstance(module, GraphModule):
             raise ExportError(
                 ExportErrorType.VIOLATION_OF_SPEC, f"a pass must return a GraphModule, got {type(module).__name__}"
             )
         module.graph.lint()
+        for node in module.graph.nodes:
+            if node.op == "call_method":
+                raise ExportError(
+                    ExportErrorType.VIOLATION_OF_SPEC,
+                    f"{node.name} is a call_method node, which has no form in a program; insert a "
+                    "call_function node of an operator instead",
+                )
 
     def __call__(self, module: GraphModule) -> PassResult:
         self.check(module)

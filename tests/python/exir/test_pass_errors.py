@@ -4,6 +4,7 @@ do."""
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -163,6 +164,18 @@ def test_a_pass_that_leaves_a_broken_graph(manager):
 
     text = text_of(lambda: manager.transform([dangling]), RuntimeError)
     assert "in the pass dangling" in text
+
+
+def test_a_pass_that_calls_a_method(manager):
+    def to_method(module):
+        (node,) = [node for node in module.graph.nodes if node.target is edge.relu.default]
+        with module.graph.inserting_after(node):
+            node.replace_all_uses_with(module.graph.call_method("relu", (node.args[0],)))
+        return PassResult(module, True)
+
+    module = manager.exported_program().graph_module
+    with pytest.raises(ExportError, match=r"relu is a call_method node.*insert a call_function node"):
+        PassManager([to_method])(copy.deepcopy(module))
 
 
 def test_a_fake_tensor_in_the_graph(manager):
