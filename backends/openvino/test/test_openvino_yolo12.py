@@ -18,6 +18,7 @@ import torch
 from examples.models.yolo12 import export_and_validate as example
 from torch import Tensor, nn
 
+from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
 from zoo.libraries import packages
 
@@ -128,6 +129,30 @@ def test_the_demo_finds_the_boxes_of_eager(backend: str, yolo: Any, tmp_path: Pa
             edges |= frame_of_box
     assert torch.equal(drawn[~edges], pictures[0][~edges]) and not torch.equal(drawn, pictures[0])
     assert len(written) == sum(len(b"P6\n%d %d\n255\n" % p.shape[1::-1]) + p.numel() for p in pictures)
+
+
+def test_a_score_that_is_not_a_number_is_none(tmp_path: Path) -> None:
+    """A box keeps its other scores; one without a number as its score, or without a finite place, is left out."""
+    nan, boxes = (
+        torch.nan,
+        torch.tensor([[20.0, 20, 10, 10], [20, 60, 10, 10], [60, 20, 10, 10], [60, torch.nan, 10, 10]]),
+    )
+    scores = torch.tensor([[nan, 0.9, 0.2], [0.7, nan, 0.8], [nan, nan, nan], [0.9, 0.9, 0.9]])
+
+    class Fixed(nn.Module):
+        def forward(self, images: Tensor) -> Tensor:
+            return torch.cat([boxes, scores], dim=1).t()[None] + 0 * images.sum()
+
+    program = tmp_path / "fixed.pte"
+    exported = torch.export.export(Fixed(), (torch.rand(1, 3, 96, 96),))
+    program.write_bytes(to_edge_transform_and_lower(exported).to_executorch().buffer)
+    done = _demo("-model_path", str(program), "-input_path", "-", "-detections", "-", data=_ppm(_picture(96, 96)))
+    assert done.returncode == 0, done.stderr.decode()
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(box["class_id"], round(box["confidence"], 5), box["box"]) for box in found] == [
+        (1, 0.9, [15.0, 15.0, 10.0, 10.0]),
+        (2, 0.8, [15.0, 55.0, 10.0, 10.0]),
+    ]
 
 
 @pytest.mark.parametrize("backend", ["openvino", "xnnpack"])

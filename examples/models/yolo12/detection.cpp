@@ -31,7 +31,7 @@ std::vector<Detection> detections(const float* output, size_t channels, size_t b
     const auto value = [&](size_t row) { return output[row * boxes + box]; };
     size_t best = 4;
     for (size_t row = 5; row < channels; ++row) {
-      best = value(row) > value(best) ? row : best;
+      best = value(row) > value(best) || std::isnan(value(best)) ? row : best;
     }
     const bool is_finite =
         std::isfinite(value(0)) && std::isfinite(value(1)) && std::isfinite(value(2)) && std::isfinite(value(3));

@@ -35,6 +35,6 @@ struct Thresholds {
 
 /// The boxes, by falling confidence. `output`: [channels, boxes], the rows of which are the centre's x and y, width and
 /// height in pixels of the input, and a score for each class; `channels` is at least 5. Boxes whose centre or size is
-/// not finite are left out.
+/// not finite are left out; a score that is not a number is none.
 std::vector<Detection> detections(const float* output, size_t channels, size_t boxes, const Placement& placement,
                                   const Thresholds& thresholds);
