@@ -197,6 +197,17 @@ class Tied(nn.Module):
         return nn.functional.embedding(ids, self.w) @ self.w.t()
 
 
+class Shared(nn.Module):
+    """Reads all of a weight through a view, and a part of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(8, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x @ self.w.t())[:, :3] @ self.w[:3]
+
+
 @pytest.mark.parametrize("model", [Rows, Total])
 def test_views_of_state_are_not_constants(model: type[nn.Module]) -> None:
     inputs = [torch.randn(3) if model is Rows else torch.randn(2, 3) for _ in range(3)]
@@ -209,10 +220,10 @@ def test_views_of_state_are_not_constants(model: type[nn.Module]) -> None:
         torch.testing.assert_close(converted(x), eager(x))
 
 
-def test_a_weight_that_is_read_whole_stays_one() -> None:
-    ids = torch.tensor([[0, 3, 7]])
+@pytest.mark.parametrize(("model", "inputs"), [(Tied, torch.tensor([[0, 3, 7]])), (Shared, torch.randn(2, 4))])
+def test_a_weight_that_is_read_whole_stays_one(model: type[nn.Module], inputs: Tensor) -> None:
     for prepare in (prepare_pt2e, prepare_qat_pt2e):
-        prepared = prepare(export(Tied().eval(), (ids,), strict=True).module(), _quantizer())
+        prepared = prepare(export(model().eval(), (inputs,), strict=True).module(), _quantizer())
         assert [tuple(weight.shape) for weight in prepared.parameters()] == [(8, 4)]
 
 
