@@ -222,3 +222,18 @@ def test_a_call_that_the_frontend_cannot_convert_runs_on_kernels(monkeypatch: An
     assert "aten.lgamma.default" in target and "OpenVINO cannot convert" in reason
     assert len(lowered.delegates) == 2
     assert_close(lowered.run(*inputs), function(*inputs))
+
+
+@pytest.mark.parametrize(
+    "operator_", [torch.ops.aten.add.Scalar, torch.ops.aten.sub.Scalar, torch.ops.aten.rsub.Scalar]
+)
+def test_sums_with_a_number_and_a_factor(operator_: Any) -> None:
+    class Sum(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            found: Tensor = operator_(x, 2.0, 3)
+            return found
+
+    x = torch.linspace(-1, 1, 8)
+    program = lower(Sum(), (x,))
+    assert program.left() == {}
+    assert_close(program.run(x), Sum()(x))

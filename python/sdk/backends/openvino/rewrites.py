@@ -70,7 +70,9 @@ def _sign(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
 
 
 def _subtract(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    return graph.call_function(_aten.sub.Tensor, args, kwargs)
+    """Gives alpha by its name, as the overload for tensors takes it."""
+    named = dict(zip(("alpha",), args[2:], strict=False))
+    return graph.call_function(_aten.sub.Tensor, args[:2], {**kwargs, **named})
 
 
 def _elu(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
