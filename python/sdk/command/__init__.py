@@ -17,6 +17,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,6 +40,7 @@ __all__ = [
     "finish",
     "print_json",
     "write_bytes",
+    "write_files",
     "write_json",
 ]
 
@@ -164,11 +166,19 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Writes a file completely or not at all. Raises CommandError."""
-    check_writable([path])
-    with temporary_beside(path) as folder:
-        complete = folder / path.name
-        complete.write_bytes(data)
-        publish({complete: path})
+    write_files({path: data})
+
+
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Writes all of the files completely, or none. Raises CommandError."""
+    check_writable(files)
+    with ExitStack() as stack:
+        complete = {}
+        for path, data in files.items():
+            written = stack.enter_context(temporary_beside(path)) / path.name
+            written.write_bytes(data)
+            complete[written] = path
+        publish(complete)
 
 
 def _json(value: Any, indent: int | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sdk.command import CommandError, describe, existing, write_bytes
+from sdk.command import CommandError, describe, existing, write_bytes, write_files
 from sdk.command.lines import columns, printable
 
 Facts = dict[str, Any]
@@ -106,13 +106,17 @@ def write(paths: Sequence[Path], values: Sequence[Any]) -> list[str | None]:
         raise CommandError(
             f"--output: expected a file for each of {len(values)} outputs, or one .npz or .pt, found {len(paths)} files"
         )
+    files: dict[Path, bytes] = {}
     for index, (path, value) in enumerate(zip(paths, values, strict=True)):
+        if path in files:
+            raise CommandError(f"--output: expected another file for output {index}, found `{path}` twice")
         if path.suffix == ".npy":
             file = io.BytesIO()
             np.save(file, _array(value, index))
-            write_bytes(path, file.getvalue())
+            files[path] = file.getvalue()
         else:
-            write_bytes(path, _bytes(value, index))
+            files[path] = _bytes(value, index)
+    write_files(files)
     return [str(path) for path in paths]
 
 

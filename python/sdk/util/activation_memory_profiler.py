@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sdk.devtools.report.facts import PlannedTensor, program_facts
+from sdk.exir._serialize._files import write_atomically
 from sdk.exir.schema import DelegateCall, Instruction, KernelCall, Program
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def generate_memory_trace(
         for step, name in enumerate(names):
             events.append(_label("thread_name", memory_id, step, f"{step}: {name}"))
             events += _row(step, [t for t in tensors if t.first <= step <= t.last], enable_memory_offsets)
-    Path(chrome_trace_filename).write_text(json.dumps({"traceEvents": events}) + "\n", encoding="utf-8")
+    write_atomically(Path(chrome_trace_filename), json.dumps({"traceEvents": events}) + "\n")
 
 
 def _row(step: int, alive: list[PlannedTensor], at_offsets: bool) -> list[dict[str, Any]]:

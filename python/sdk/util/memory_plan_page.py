@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sdk.devtools.report.facts import program_facts
 from sdk.devtools.report.plan_picture import plan_picture
+from sdk.exir._serialize._files import write_atomically
 from sdk.util.html_page import html_page
 from sdk.util.words import readable_bytes
 
@@ -50,4 +51,4 @@ def write_memory_plan_page(
             body.append(plan_picture(tensors, size, method.instructions))
     style = resources.files("sdk.devtools.report").joinpath("page.css").read_text(encoding="utf-8")
     page = html_page("Memory plan", style, "<h1>Memory plan</h1>\n" + "\n".join(body))
-    Path(html_filename).write_text(page, encoding="utf-8")
+    write_atomically(Path(html_filename), page)

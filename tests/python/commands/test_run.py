@@ -56,6 +56,18 @@ def test_inputs_and_outputs_of_every_kind(sdk: Call, files: Files, tmp_path: Pat
     assert output["std"] == pytest.approx(float(expected.std()), rel=1e-3)
 
 
+def test_all_outputs_are_written_or_none(sdk: Call, tmp_path: Path) -> None:
+    program, ones = CORPUS.parent / "two_outputs.pte", ["--input", "ones"]
+    first, second = tmp_path / "first.npy", tmp_path / "second.bin"
+    first.write_text("old")
+    for last, said in ((first, "found"), (tmp_path / "none" / "y.npy", "there is no folder")):
+        found = sdk("run", program, *ones, "--output", first, "--output", last)
+        assert found.status == 2 and said in found.err and found.err.count("\n") == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["first.npy"] and first.read_text() == "old"
+    assert sdk("run", program, *ones, "--output", first, "--output", second).status == 0
+    assert np.load(first).shape == (2, 3) and len(second.read_bytes()) == 2 * 3 * 4
+
+
 @pytest.mark.parametrize("case", [None, 0, 2])
 def test_inputs_of_a_bundled_program(sdk: Call, files: Files, tmp_path: Path, case: int | None) -> None:
     chosen = [] if case is None else ["--case", case]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sdk.exir._serialize._files import write_atomically
+from sdk.exir._serialize._files import replaced, write_atomically
 
 
 class Text:
@@ -25,6 +25,22 @@ def linked(folder: Path) -> tuple[Path, Path]:
     file.write_bytes(b"old")
     link.symlink_to("storage/weights")
     return link, file
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "program.pt2"
+    path.write_text("old")
+    with pytest.raises(type(error)), replaced(path) as temporary:
+        temporary.write_text("the beginn")
+        raise error
+    assert [*tmp_path.iterdir()] == [path] and path.read_text() == "old"
+    with replaced(path) as temporary:
+        assert temporary.suffix == ".pt2"
+        temporary.write_text("new")
+    write_atomically(tmp_path / "text", "bytes \u00e9")
+    assert path.read_text() == "new" and (tmp_path / "text").read_bytes() == b"bytes \xc3\xa9"
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_the_users_own_link_is_followed(tmp_path: Path) -> None:

@@ -72,8 +72,17 @@ class TestCapture:
         assert sdk.exir.capture._config.CaptureConfig is CaptureConfig
 
     def test_refuses_what_torch_no_longer_has(self) -> None:
-        with pytest.raises(ExportError, match="pt2_mode=True"):
-            exir.capture(Scale(), INPUT, CaptureConfig(pt2_mode=False))
+        for name, value in (
+            ("pt2_mode", False),
+            ("enable_functionalization", False),
+            ("_unlift", True),
+            ("_use_old_decomp_table", True),
+            ("_dynamo_config", {"dynamic_shapes": True}),
+        ):
+            with pytest.raises(ExportError, match=rf"pt2_mode=True,.* found .*{name}="):
+                exir.capture(Scale(), INPUT, CaptureConfig(**{name: value}))
+        captured = exir.capture(Scale(), INPUT, CaptureConfig(enable_aot=True))
+        assert len(captured.exported_program.graph_signature.parameters) == 2  # lifted, as in the original
 
     def test_says_which_step_is_missing(self) -> None:
         captured = exir.capture(Scale(), INPUT)

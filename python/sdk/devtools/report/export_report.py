@@ -16,6 +16,7 @@ import sdk
 from sdk.devtools.report.export_result import ExportResult
 from sdk.devtools.report.facts import MethodFacts
 from sdk.devtools.report.page import page
+from sdk.exir._serialize._files import write_atomically
 
 FORMAT = 1
 """Incremented when a field of the JSON changes its meaning or is removed; new fields do not change it."""
@@ -24,7 +25,7 @@ FORMAT = 1
 def write_report(result: ExportResult, path: Path) -> None:
     """Writes `path` as JSON or HTML, depending on its suffix."""
     content = page(result, report(result)) if path.suffix == ".html" else json.dumps(report(result), indent=2) + "\n"
-    path.write_text(content, encoding="utf-8")
+    write_atomically(path, content)
 
 
 def report(result: ExportResult) -> dict[str, Any]:

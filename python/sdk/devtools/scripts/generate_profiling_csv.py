@@ -12,11 +12,12 @@ from pathlib import Path
 from sdk.command import check_writable, existing, write_bytes
 from sdk.command.tools import run_tool
 from sdk.devtools.inspector import Inspector
+from sdk.exir._serialize._files import write_atomically
 
 
 def generate_csv(etdump_path: str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
     """Writes the table of `Inspector.to_dataframe` to the file `output`."""
-    Path(output).write_bytes(_csv(etdump_path))
+    write_atomically(Path(output), _csv(etdump_path))
 
 
 def _csv(etdump_path: str | os.PathLike[str]) -> bytes:

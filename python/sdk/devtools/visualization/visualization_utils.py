@@ -18,6 +18,7 @@ from torch.fx import GraphModule, Node
 
 from sdk.devtools.visualization._server import is_listening, wait_for_server
 from sdk.exir import EdgeProgramManager, ExecutorchProgramManager
+from sdk.exir._serialize._files import write_atomically
 from sdk.exir.graph.programs import with_graph_module
 
 NAME = "Executorch"
@@ -109,7 +110,7 @@ def visualize_with_clusters(
     config = _explorer().config().add_model_from_pytorch(NAME, exported_program)
     _group(config, exported_program, get_node_partition_name, get_node_qdq_cluster_name)
     if json_file_name is not None:
-        Path(json_file_name).write_text(json.dumps(_collection(config)), encoding="utf-8")
+        write_atomically(Path(json_file_name), json.dumps(_collection(config)))
         return
     if reuse_server:
         config.set_reuse_server()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,24 @@ def _followed(path: Path) -> Path:
 
 
 def write_atomically(path: Path, data: Any) -> None:
-    """Writes a temporary file and renames it, so that `path`, or the file that it leads to as a symbolic link, has
-    either the complete new contents or the old ones."""
+    """Writes a file as `replaced` does. `data` has a method `write_to_file`, or is text or bytes."""
+    with replaced(path) as temporary, temporary.open("wb") as file:
+        if hasattr(data, "write_to_file"):
+            data.write_to_file(file)
+        else:
+            file.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """An empty temporary file with the ending of `path`, which is renamed when the block ends, so that `path`, or the
+    file that it leads to as a symbolic link, has either the complete new contents or the old ones."""
     path = _followed(path)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    os.close(descriptor)
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            data.write_to_file(file)
+        yield temporary
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)

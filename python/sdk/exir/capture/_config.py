@@ -22,8 +22,9 @@ PassType = Callable[[GraphModule], Any | None]
 
 @dataclass
 class CaptureConfig:
-    """Options of `capture`, which came before `torch.export.export`. `enable_dynamic_shape` is used; `capture` refuses
-    other values of `pt2_mode`, `enable_functionalization` and `_unlift` than the defaults, and ignores the rest."""
+    """Options of `capture`, which came before `torch.export.export`. `enable_dynamic_shape` is used; `enable_aot` has
+    no effect, because parameters are always inputs of the graph, as with True. `capture` refuses other values of the
+    rest than the defaults."""
 
     pt2_mode: bool = True
     enable_functionalization: bool = True

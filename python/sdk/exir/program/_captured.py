@@ -5,6 +5,7 @@ and `to_edge`, which new code uses directly.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 from collections.abc import Callable
@@ -52,11 +53,14 @@ def capture(
     not a tuple.
     """
     config = config or CaptureConfig()
-    if not config.pt2_mode or not config.enable_functionalization or config._unlift:
+    accepted = dataclasses.replace(
+        CaptureConfig(), enable_dynamic_shape=config.enable_dynamic_shape, enable_aot=config.enable_aot
+    )
+    if config != accepted:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            "CaptureConfig: expected pt2_mode=True, enable_functionalization=True and _unlift=False, the only way that "
-            f"torch.export captures, found {config}; use torch.export.export.",
+            "CaptureConfig: expected pt2_mode=True, enable_functionalization=True and defaults for the options with an "
+            f"underscore, the only way that torch.export captures, found {config}; use torch.export.export.",
         )
     if not isinstance(args, tuple):
         raise ExportError(ExportErrorType.INVALID_INPUT_TYPE, f"args: expected a tuple, found {type(args).__name__}")

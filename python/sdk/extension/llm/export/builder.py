@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.fx import GraphModule, Node
 
 from sdk.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager
 from sdk.exir import to_edge_transform_and_lower as lower
+from sdk.exir._serialize._files import replaced
 from sdk.exir.backend.partitioner import Partitioner
 from sdk.exir.pass_base import PassType
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
@@ -142,7 +144,8 @@ class LLMEdgeManager:
         exported = self._captured(self.model)
         self.pre_autograd_graph_module = exported.module()
         if self.save_exported_program:
-            torch.export.save(exported, f"{self.modelname}.pt2")
+            with replaced(Path(f"{self.modelname}.pt2")) as complete:
+                torch.export.save(exported, complete)
         return self
 
     def _captured(self, module: Any) -> ExportedProgram:

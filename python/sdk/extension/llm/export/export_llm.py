@@ -88,8 +88,11 @@ def _export(config: LlmConfig, folder: Path) -> Path:
     if program is None:
         import torch
 
+        from sdk.exir._serialize._files import replaced
+
         target = folder / f"{name.removesuffix('.pte')}.pt2"
-        torch.export.save(exported, target)
+        with replaced(target) as complete:
+            torch.export.save(exported, complete)
         return target
     if config.debug.verbose:
         from sdk.devtools.backend_debug import print_delegation_info

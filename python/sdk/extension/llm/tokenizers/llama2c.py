@@ -6,6 +6,7 @@ from __future__ import annotations
 import pathlib
 import struct
 
+from sdk.exir._serialize._files import write_atomically
 from sdk.extension.llm.tokenizers import _tokenizers
 
 
@@ -48,4 +49,4 @@ class Llama2cTokenizer:
         longest, shift = max(len(piece) for _, piece in tokens), int(prepend_padding)
         data = [struct.pack("<IIII", len(tokens), self.bos_id + shift, self.eos_id + shift, longest)]
         data += [struct.pack("<fI", score, len(piece)) + piece for score, piece in tokens]
-        pathlib.Path(output_path).write_bytes(b"".join(data))
+        write_atomically(pathlib.Path(output_path), b"".join(data))
