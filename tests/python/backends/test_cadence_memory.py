@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from sdk.backends.cadence.aot.utils import MemoryConfig, MemoryPlanningAlgoFailu
 from sdk.backends.test.graph_builder import GraphBuilder
 from sdk.exir import ExecutorchBackendConfig
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.memory_planning import Verifier
 from sdk.exir.passes.spec_prop_pass import SpecPropPass
+from sdk.exir.tensor import TensorSpec
 from sdk.runtime import Runtime
 
 _aten = exir_ops.edge.aten
@@ -47,6 +50,23 @@ def test_plans_use_the_fastest_memory_first(mem_algo: int) -> None:
     alone = _planned(MemoryConfig([1 << 20]), mem_algo)
     (one,) = find_peak_memory_usages_per_memory(alone.graph_module, alone.graph_signature, True, True)
     assert one <= sum(used) + 2048
+
+
+@pytest.mark.parametrize("mem_algo", [0, 1])
+def test_plans_do_not_need_more_than_is_in_use(mem_algo: int) -> None:
+    """From the largest tensor to the smallest, the small ones are placed above the large ones: the plan has 16 units.
+    At most 6 + 6 + 2 units are in use at once; that is enough if the second small tensor lies below large ones."""
+    unit, lifetimes = 64, [(6, 0, 1), (6, 1, 3), (2, 0, 4), (2, 4, 9), (6, 5, 6), (6, 6, 8)]
+    specs = []
+    for size, first, last in lifetimes:
+        specs.append(TensorSpec(torch.uint8, torch.Size([size * unit])))
+        specs[-1].lifetime = [first, last]
+    algo = CadenceMemoryPlanning(MemoryConfig([1 << 16]), opt_level=1, mem_algo=mem_algo).algo
+    sizes = algo(16, specs, torch.fx.GraphModule(nn.Module(), torch.fx.Graph()), None)
+    assert sizes == [0, 14 * unit]
+    assert max(spec.mem_offset + spec.allocated_memory for spec in specs) == 14 * unit
+    for a, b in itertools.combinations(specs, 2):
+        assert not (Verifier.lifetime_overlap(a, b) and Verifier.storage_overlap(a, b))
 
 
 def test_a_memory_that_is_too_small_is_named() -> None:

@@ -80,7 +80,7 @@ def _plan(
 
 def greedy(
     alignment: int,
-    specs: set[TensorSpec],
+    specs: Iterable[TensorSpec],
     graph_module: GraphModule,
     graph_signature: ExportGraphSignature,
     extra_padding: int = 0,

@@ -13,7 +13,7 @@ from torch.fx import GraphModule
 
 from sdk.backends.cadence.aot.memory_constraints import ConstraintsGenPass, GenerateMemConstraints, MemConstraints
 from sdk.backends.cadence.aot.utils import MemoryConfig, MemoryPlanningAlgoFailure
-from sdk.exir.memory_planning import Verifier
+from sdk.exir.memory_planning import MemoryAlgoResult, Verifier, greedy
 from sdk.exir.tensor import TensorSpec
 
 
@@ -192,6 +192,20 @@ class MemoryPlanningAlgo(ABC):
     ) -> list[int]:
         """Places tensors, and returns the size of each memory in bytes. Uses the alignments of the memories."""
         state, constraints = self.populate_constraints(graph_module)
+        is_free = not constraints.relative_loc_constraints_exist()
         self.plan_with_constraints(specs, graph_module, graph_signature, state, constraints, extra_padding)
         assert not constraints.relative_loc_constraints_exist()
+        for mem_id, placed in enumerate(state.allocated_buffers):
+            pinned = map(constraints.get_absolute_placement_constraint, placed)
+            if placed and is_free and not any(pinned):
+                least = max(alignment, self.get_alignment(mem_id))
+                self._pack(mem_id, state, greedy(least, placed, graph_module, graph_signature))
         return state.bufsizes
+
+    @staticmethod
+    def _pack(mem_id: int, state: MemoryPlanningState, found: MemoryAlgoResult) -> None:
+        """Moves the tensors of a memory to the offsets that `greedy` found, if the memory then needs fewer bytes."""
+        if found.bufsizes[mem_id] < state.bufsizes[mem_id]:
+            state.bufsizes[mem_id] = found.bufsizes[mem_id]
+            for spec, place in found.spec_dict.items():
+                spec.mem_offset = place.mem_offset
