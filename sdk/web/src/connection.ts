@@ -120,6 +120,7 @@ export class Connection {
     if ("log" in reply) {
       const [level, message] = reply.log;
       if (this.options.onLog) this.options.onLog(level, message);
+      else if (this.options.logLevel !== undefined) console[level](message);
       return;
     }
     const waiting = this.waiting.get(reply.id);

@@ -23,7 +23,10 @@ export interface RuntimeOptions {
   llm?: boolean;
   /** Threads of kernels and backends: by default one for each processor, at most 8, and 1 where memory cannot be shared. */
   threads?: number;
-  /** Receives the log. Without it, a Runtime writes fatal lines to the console, a Module none; errors are thrown. */
+  /**
+   * Receives the log. Without it the console does if `logLevel` is given; otherwise a Runtime writes fatal lines there, a
+   * Module none, as errors are thrown.
+   */
   onLog?: (level: LogLevel, message: string) => void;
   /** The least severe lines that are logged: by default "error". */
   logLevel?: LogLevel;
@@ -104,8 +107,9 @@ export class Runtime {
     if (level < 0) throw new ExecuTorchError("InvalidArgument", `expected a log level of ${LOG_LEVELS.join(", ")}, found ${options.logLevel}`);
     const native = await Native.start(await compile(options.wasm ?? ownModule(options.llm ?? false)), threads);
     native.log = (found, message) => {
-      if (options.onLog) options.onLog(LOG_LEVELS[Math.min(found, 2)]!, message);
-      else if (found >= 3) console.error(message); // errors are thrown
+      const level = LOG_LEVELS[Math.min(found, 2)]!;
+      if (options.onLog) options.onLog(level, message);
+      else if (options.logLevel !== undefined || found >= 3) console[level](message);
     };
     native.guard(() => native.check("et_web_set_log_level", level));
     return new Runtime(native, threads);

@@ -176,6 +176,17 @@ test("the log goes to its receiver", async () => {
   other.dispose();
 });
 
+test("the log goes to the console if only its level is given", async (t) => {
+  const console_ = t.mock.method(console, "error", () => {});
+  for (const [options, isLogged] of [[{ logLevel: "info" }, true], [{}, false]]) {
+    const other = await Runtime.create({ threads: 1, ...options });
+    assert.throws(() => other.Module.load(new ArrayBuffer(8)));
+    assert.equal(console_.mock.calls.some(({ arguments: [line] }) => line.includes("8 bytes")), isLogged);
+    other.dispose();
+    console_.mock.resetCalls();
+  }
+});
+
 test("options that no function has are refused, and the runtime goes on", async () => {
   await assert.rejects(Runtime.create({ thread: 2 }), fails("InvalidArgument", "there is no option thread; there are: wasm, llm, threads, onLog, logLevel"));
   await assert.rejects(Runtime.create(null), fails("InvalidArgument", "expected an object of options, found null"));

@@ -113,8 +113,8 @@ static et_value RuntimeValue(ExecuTorchValue *input) {
       value.payload.as_tensor = input.tensorValue.runtimeTensor;
       break;
     case ExecuTorchValueTagString: {
-      const char *text = input.stringValue.UTF8String;
-      value.payload.as_span = (et_span){text, strlen(text)};
+      NSString *text = input.stringValue;  // may have a NUL inside
+      value.payload.as_span = (et_span){text.UTF8String, [text lengthOfBytesUsingEncoding:NSUTF8StringEncoding]};
       break;
     }
     case ExecuTorchValueTagDouble:

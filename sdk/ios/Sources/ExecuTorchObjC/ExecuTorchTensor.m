@@ -83,7 +83,8 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
                      (void *)et_tensor_data(other), et_tensor_nbytes(other), NULL, NULL, &made, &failure);
   Require(status, failure);
   self = [self initWithRuntimeTensor:made];
-  _owner = tensor;
+  // `tensor` leaves shared memory when it is changed, so it cannot keep that memory alive.
+  _owner = tensor->_isShared ? tensor->_owner : tensor;
   _isShared = tensor->_isShared;
   return self;
 }

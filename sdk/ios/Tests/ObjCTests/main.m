@@ -64,6 +64,18 @@ static void TestTensors(void) {
   }];
   CHECK(FirstOf(shared) == 5 && ((const float *)bytes.bytes)[0] == 101, shared);
 
+  ExecuTorchTensor *second = nil;
+  @autoreleasepool {
+    NSData *kept = [NSData dataWithBytes:data length:sizeof(data)];
+    ExecuTorchTensor *first = [[ExecuTorchTensor alloc] initWithData:kept shape:shape dataType:ExecuTorchDataTypeFloat];
+    second = [[ExecuTorchTensor alloc] initWithTensor:first];
+    [first mutableBytesWithHandler:^(void *pointer, NSInteger count, ExecuTorchDataType dataType) {
+      ((float *)pointer)[0] = 6;
+    }];
+    CHECK(FirstOf(first) == 6, first);
+  }
+  CHECK(FirstOf(second) == 101, second);  // it keeps the data, which the other tensor has left
+
   ExecuTorchTensor *numbers = [[ExecuTorchTensor alloc] initWithScalars:@[ @1, @2, @3 ]
                                                                   shape:@[ @3 ]
                                                                dataType:ExecuTorchDataTypeInt];

@@ -92,7 +92,7 @@ public open class Module private constructor(private var handle: Long, private v
   public fun bundledCaseCount(methodName: String): Int =
     exclusively { Native.bundledCaseCount(it, methodName.toByteArray()) }
 
-  /** Runs a method with the inputs of test case [index] of a bundled program, like [execute]. */
+  /** Runs a method with the inputs of test case [index] of a bundled program, like [execute]. [cancel] does not stop it. */
   public fun executeBundled(methodName: String, index: Int): Array<EValue> =
     exclusively { module ->
       require(index >= 0) { "expected the number of a test case from 0 on, found $index" }
