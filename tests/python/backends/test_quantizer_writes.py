@@ -69,6 +69,7 @@ WRITES: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "split": lambda state, x: state.split(2)[0].add_(x[:2]),
     "split_with_sizes": lambda state, x: state.split([1, 3])[1].add_(x[1:]),
     "chunk": lambda state, x: state.chunk(2, 1)[1].add_(x[:, 3:]),
+    "part to part": lambda state, x: (state.copy_(x), state.split(2)[1].sub_(state.split(2)[0])),
     "unbind": lambda state, x: state.unbind(1)[2].add_(x[:, 0]),
     "transpose": lambda state, x: state.t()[1].add_(x[:, 0]),
     "permute": lambda state, x: state.permute(1, 0).transpose(0, 1).add_(x),

@@ -116,7 +116,7 @@ class _Aliases:
 
     def is_same(self, node: Node) -> bool:
         """Whether a node is another name of the tensor that it shares memory with."""
-        return node.op == "get_attr" or bool(node.target._schema.is_mutable)
+        return node.op == "get_attr" or (not _is_item(node) and bool(node.target._schema.is_mutable))
 
 
 def _is_item(node: Node) -> bool:
@@ -134,6 +134,8 @@ def _source(node: Node, sources: dict[Node, Node]) -> Node | None:
         return operand
     if not is_view(node):
         return None
+    if not all("val" in each.meta for each in node.all_input_nodes):
+        return operand  # unknown: such a view may share memory
     result = next(iter(tree_leaves(_result(node.target, node.args, node.kwargs))), None)
     shares = isinstance(result, Tensor) and torch._C._is_alias_of(result, operand.meta["val"])
     return operand if shares else None
@@ -177,7 +179,8 @@ class _Values:
         if known == writes:
             return value
         source = self._value(self._aliases.sources[node])
-        value = source if self._aliases.is_same(node) else self._call(node.target, (source, *node.args[1:]), node)
+        same = self._aliases.is_same(node)
+        value = source if same else self._call(node.target, (source, *node.args[1:]), node, node.kwargs)
         self._known[node] = (writes, value)
         return value
 
@@ -205,7 +208,8 @@ class _Values:
 
     def _written(self, write: Node) -> Node:
         """The value that a write would store in its operand."""
-        old, *others = write.args
+        given: list[Any] = [*write.args, *write.kwargs.values()]
+        old, others = given[0], given[1:]
         form, dtype = functional_form(write.target), old.meta["val"].dtype
         if form is _aten.copy.default:
             value = others[0]
