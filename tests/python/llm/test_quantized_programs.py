@@ -113,7 +113,13 @@ def test_quantised_programs(name: str, qmode: str, tmp_path: Path):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_quantised_program(name: str, qmode: str, tmp_path: Path):
     """LE-04, LE-11: every architecture and mode."""
-    check([*files(name, tmp_path), f"quantization.qmode={qmode}", "quantization.group_size=16"], operator_of(qmode))
+    group = [] if qmode == "int8" else ["quantization.group_size=16"]  # int8 has a scale for each row
+    check([*files(name, tmp_path), f"quantization.qmode={qmode}", *group], operator_of(qmode))
+
+
+def test_int8_has_no_groups(tmp_path: Path):
+    with pytest.raises(SettingsError, match=r"group_size=16: quantization\.qmode=int8 has a scale for each row"):
+        check([*files("llama", tmp_path), "quantization.qmode=int8", "quantization.group_size=16"])
 
 
 @pytest.mark.sampled

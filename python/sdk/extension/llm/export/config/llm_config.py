@@ -285,7 +285,7 @@ class QuantizationConfig:
     row."""
     pt2e_quantize: Optional[Pt2eQuantize] = None
     group_size: Optional[int] = None
-    """Weights that share a scale; 32 when None."""
+    """Weights that share a scale; 32 when None. int8 has a scale for each row, and takes none."""
     use_spin_quant: Optional[SpinQuant] = None
     use_qat: bool = False
     quantize_scope: QuantizeScope = QuantizeScope.full
