@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls whose results can be computed by hand, and calls that are refused.
 // tests/python/operators/test_cadence_operators.py compares random calls with the operators in Python.
+#include <algorithm>
+#include <vector>
+
 #include <kernels/cadence/NativeFunctions.h>
 #include <kernels/cadence/RegisterKernels.h>
 #include <kernels/portable/test/kernel_test.h>
@@ -126,6 +129,83 @@ TEST_F(CadenceTest, SumsAndChoices) {
   Tensor bits = tb.zeros({1});
   cadence_sdpa_bitwise_mask_gen_out(ctx, tf.make({8}, {0, 1, 1, 1, 1, 1, 0, 1}), 0.5, bits);
   EXPECT_TENSOR_EQ(bits, tb.make({1}, {0x41}));
+}
+
+// Sizes around those of blocks and vectors. All inputs and weights are ones, so that each result is the number of
+// products in its sum; sanitizers see whether a kernel reads or writes beyond a tensor.
+TEST_F(CadenceTest, ConvolutionsOfManySizes) {
+  struct Layer {
+    int32_t channels, outputs, groups, height, width;
+  };
+  for (const Layer& l : {Layer{3, 17, 1, 3, 3},
+                         {16, 65, 1, 1, 1},
+                         {5, 1, 1, 3, 3},
+                         {4, 6, 2, 2, 3},
+                         {33, 33, 33, 3, 3},
+                         {5, 5, 5, 2, 7},
+                         {2, 2, 1, 1, 33},
+                         {1, 4, 1, 5, 5}}) {
+    for (const int32_t stride : {1, 2}) {
+      const int32_t rows = 9, columns = 35, inputs = l.channels / l.groups;
+      const int32_t top = l.height / 2, left = l.width / 2;
+      const int32_t out_rows = (rows + 2 * top - l.height) / stride + 1;
+      const int32_t out_columns = (columns + 2 * left - l.width) / stride + 1;
+      const auto covered = [](int32_t start, int32_t reach, int32_t size) {
+        return std::min(start + reach, size) - std::max(start, 0);
+      };
+      std::vector<int8_t> first, last;
+      for (int32_t i = 0; i < l.outputs * out_rows * out_columns; ++i) {
+        const auto count = [&](int32_t place) {
+          const int32_t y = place / out_columns * stride - top, x = place % out_columns * stride - left;
+          return static_cast<int8_t>(
+              std::min(inputs * covered(y, l.height, rows) * covered(x, l.width, columns), int32_t{127}));
+        };
+        first.push_back(count(i % (out_rows * out_columns)));
+        last.push_back(count(i / l.outputs));
+      }
+      const Tensor bias = ti.zeros({l.outputs});
+      Tensor out = tc.zeros({1, l.outputs, out_rows, out_columns});
+      cadence_quantized_conv_first_per_tensor_out(
+          ctx, tc.ones({1, l.channels, rows, columns}), tc.ones({l.outputs, inputs, l.height, l.width}), bias,
+          ints({stride, stride}), ints({top, left}), ints({1, 1}), l.groups, 0, 0, 1.0, 1.0, 0, 1, 0, out);
+      EXPECT_TENSOR_EQ(out, tc.make({1, l.outputs, out_rows, out_columns}, first));
+      Tensor out_last = tc.zeros({1, out_rows, out_columns, l.outputs});
+      cadence_quantized_conv_last_per_tensor_out(
+          ctx, tc.ones({1, rows, columns, l.channels}), tc.ones({l.outputs, l.height, l.width, inputs}), bias,
+          ints({stride, stride}), ints({top, left}), ints({1, 1}), l.groups, 0, 0, 1.0, 1.0, 0, 1, 0, out_last);
+      EXPECT_TENSOR_EQ(out_last, tc.make({1, out_rows, out_columns, l.outputs}, last));
+    }
+  }
+}
+
+TEST_F(CadenceTest, MatricesAndRowsOfManySizes) {
+  for (const int32_t rows : {1, 2, 17}) {
+    for (const int32_t depth : {1, 16, 33, 193}) {
+      for (const int32_t outputs : {1, 5, 33}) {
+        const int8_t sum = static_cast<int8_t>(std::min(depth, int32_t{127}));
+        const Tensor x = tc.ones({rows, depth}), expected = tc.full({rows, outputs}, sum);
+        Tensor out = tc.zeros({rows, outputs});
+        cadence_quantized_linear_per_tensor_out(ctx, x, tc.ones({outputs, depth}), ti.zeros({outputs}), 0, 0, kHalf, 1,
+                                                0, std::nullopt, out);
+        EXPECT_TENSOR_EQ(out, expected);
+        for (const bool transposed : {false, true}) {
+          const Tensor y = transposed ? tc.ones({outputs, depth}) : tc.ones({depth, outputs});
+          out = tc.zeros({rows, outputs});
+          cadence_quantized_matmul_out(ctx, x, 0, y, 0, std::nullopt, kHalf, 1, 0, transposed, out);
+          EXPECT_TENSOR_EQ(out, expected);
+        }
+      }
+      // Equal numbers are normalised to the bias 2, four steps of 0.5, and each has its share of 1 in a softmax.
+      const Tensor x = tc.ones({rows, depth});
+      Tensor out = tc.zeros({rows, depth});
+      cadence_quantized_layer_norm_per_tensor_out(ctx, x, 0.5, 3, ints({depth}), tf.ones({depth}),
+                                                  tf.full({depth}, 2.0f), 1e-5, 0.5, 0, out);
+      EXPECT_TENSOR_EQ(out, tc.full({rows, depth}, 4));
+      cadence_quantized_softmax_per_tensor_out(ctx, x, ti.zeros({1}), -1, 0, ti.zeros({1}), 0.5, 3, 1.0 / depth, 0,
+                                               out);
+      EXPECT_TENSOR_EQ(out, tc.full({rows, depth}, 1));
+    }
+  }
 }
 
 }  // namespace
