@@ -113,6 +113,8 @@ def _settings(options: argparse.Namespace) -> list[str]:
     context = options.context or min(_CONTEXT, longest or _CONTEXT)
     if longest is not None and context > longest:
         raise CommandError(f"--context: {context} is more than the {longest} positions that the model supports")
+    if options.chunk is not None and options.chunk > context:
+        raise CommandError(f"--chunk: {options.chunk} tokens of a call do not fit into the context of {context}")
     settings: dict[str, Any] = {
         "base.checkpoint": options.model,
         "model.use_kv_cache": "true",

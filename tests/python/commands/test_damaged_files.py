@@ -108,6 +108,7 @@ def test_every_command_is_tried() -> None:
         assert {line[1] for line in COMMANDS if line[0] == group} == set(names)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bad", FILES)
 def test_commands(sdk: Call, folder: Path, bad: str) -> None:
     """Status 2 (1 of an export), a line that names the file, and nothing is written."""

@@ -252,6 +252,15 @@ def test_eval_is_the_perplexity_of_eager(
     assert found["perplexity"] == pytest.approx(math.exp(sum(losses) / len(losses)), rel=1e-3)
 
 
+def test_a_chunk_is_not_longer_than_the_context(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    output = tmp_path / "out.pte"
+    assert main(["llm", "export", str(checkpoint), "-o", str(output), "--context", "16", "--chunk", "32"]) == 2
+    assert "--chunk: 32 tokens of a call do not fit into the context of 16" in capsys.readouterr().err
+    assert not output.exists()
+
+
 def test_bench_measures(program: Path, capsys: pytest.CaptureFixture) -> None:
     arguments = ["--prompt-tokens", "40", "--new-tokens", "8", "--rounds", "2"]
     assert main(["llm", "bench", str(program), *arguments, "--json"]) == 0
