@@ -11,14 +11,10 @@ extension AnyTensor {
       dataType: dataType, shapeDynamism: shapeDynamism)
   }
 
-  /// Fills the tensor in row-major order with numbers that `next` gives.
-  private func fill(_ next: (Int) -> Double) -> AnyTensor {
+  /// Calls `set` for each element in row-major order.
+  private func fill(_ set: (any Elements, Int) -> Void) -> AnyTensor {
     withElements(of: dataType, at: storage.base) { elements in
-      var index = 0
-      layout.forEachOffset { offset in
-        elements.set(offset, next(index))
-        index += 1
-      }
+      layout.forEachOffset { offset in set(elements, offset) }
     }
     return self
   }
@@ -59,19 +55,21 @@ extension AnyTensor {
       shapeDynamism: shapeDynamism)
   }
 
-  /// Random numbers, uniform in [0, 1).
+  /// Random numbers, uniform in [0, 1): multiples of 2^-11 for half, 2^-8 for bfloat16, 2^-53 for double and 2^-24 for
+  /// the others.
   public static func rand(
     shape: [Int], strides: [Int] = [], dataType: DataType, shapeDynamism: ShapeDynamism = .dynamicBound
   ) -> AnyTensor {
-    make(shape, strides, dataType, shapeDynamism).fill { _ in uniform() }
+    let digits = dataType == .half ? 11 : dataType == .bFloat16 ? 8 : dataType == .double ? 53 : 24
+    return make(shape, strides, dataType, shapeDynamism).fill { $0.set($1, uniform(digits: digits)) }
   }
 
   /// Random numbers of the normal distribution with mean 0 and variance 1 (Box and Muller's method).
   public static func randn(
     shape: [Int], strides: [Int] = [], dataType: DataType, shapeDynamism: ShapeDynamism = .dynamicBound
   ) -> AnyTensor {
-    make(shape, strides, dataType, shapeDynamism).fill { _ in
-      (-2 * log(1 - uniform())).squareRoot() * cos(2 * .pi * uniform())
+    make(shape, strides, dataType, shapeDynamism).fill {
+      $0.set($1, (-2 * log(1 - uniform())).squareRoot() * cos(2 * .pi * uniform()))
     }
   }
 
@@ -81,12 +79,14 @@ extension AnyTensor {
     shapeDynamism: ShapeDynamism = .dynamicBound
   ) -> AnyTensor {
     precondition(low < high, "expected low < high, found \(low) and \(high)")
-    return make(shape, strides, dataType, shapeDynamism).fill { _ in Double(Int.random(in: low..<high)) }
+    return make(shape, strides, dataType, shapeDynamism).fill {
+      $0.set($1, NSNumber(value: Int.random(in: low..<high)))  // a Double would round large numbers, some of them to `high`
+    }
   }
 
-  /// 24 random bits, so that the number is less than 1 in Float too.
-  private static func uniform() -> Double {
-    Double(UInt32.random(in: 0..<(1 << 24))) / Double(1 << 24)
+  /// A number in [0, 1) of so many binary digits: with more than a type has, the largest would be rounded to 1.
+  private static func uniform(digits: Int = 53) -> Double {
+    Double(UInt64.random(in: 0..<(1 << digits))) / Double(UInt64(1) << digits)
   }
 
   // MARK: Like another tensor

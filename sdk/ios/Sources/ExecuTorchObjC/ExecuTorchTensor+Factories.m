@@ -137,11 +137,13 @@ static double Uniform(void) {
     [NSException raise:NSInvalidArgumentException
                 format:@"expected low < high, found %ld and %ld", (long)low, (long)high];
   }
-  const double range = (double)high - (double)low;
+  const uint64_t range = (uint64_t)high - (uint64_t)low;
   return [self tensorWithShape:shape
                       dataType:dataType
                        numbers:^NSNumber * {
-                         return [NSNumber numberWithInteger:low + (NSInteger)(Uniform() * range)];
+                         uint64_t bits = 0;
+                         arc4random_buf(&bits, sizeof(bits));
+                         return [NSNumber numberWithInteger:(NSInteger)((uint64_t)low + bits % range)];
                        }];
 }
 

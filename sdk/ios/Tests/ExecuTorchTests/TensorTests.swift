@@ -100,6 +100,16 @@ final class TensorTests: XCTestCase {
     let integers = Tensor<Int32>.randint(low: 10, high: 20, shape: [1000]).scalars()
     XCTAssertTrue(integers.allSatisfy { $0 >= 10 && $0 < 20 })
     XCTAssertEqual(Set(integers).count, 10)
+    // A number of 24 digits below 1 is rounded to 1 in 1 of 4096 cases as half, and in 1 of 512 as bfloat16.
+    for (type, one) in [(DataType.half, 0x3C00 as UInt16), (.bFloat16, 0x3F80)] {
+      let bits = AnyTensor.rand(shape: [50000], dataType: type).bytes { pointer, count, _ in
+        Array(UnsafeBufferPointer(start: pointer.assumingMemoryBound(to: UInt16.self), count: count))
+      }
+      XCTAssertTrue(bits.allSatisfy { $0 < one }, "\(type)")
+    }
+    let large = Tensor<Int>.randint(low: Int.max - 3, high: Int.max, shape: [100]).scalars()
+    XCTAssertTrue(large.allSatisfy { $0 >= Int.max - 3 && $0 < Int.max })
+    XCTAssertEqual(Set(large).count, 3)
     let model = AnyTensor.empty(shape: [2, 3], strides: [1, 2], dataType: .half, shapeDynamism: .static)
     let like = AnyTensor.ones(like: model)
     XCTAssertEqual(like.dataType, .half)

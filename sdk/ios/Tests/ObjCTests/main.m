@@ -101,6 +101,19 @@ static void TestTensors(void) {
   CHECK([ExecuTorchTensor randnTensorLikeTensor:ones].count == 4, ones);
   const float whole = FirstOf([ExecuTorchTensor randintTensorLikeTensor:ones low:3 high:5]);
   CHECK(whole == 3 || whole == 4, ones);
+  ExecuTorchTensor *wide = [ExecuTorchTensor randintTensorWithLow:NSIntegerMin
+                                                             high:NSIntegerMax
+                                                            shape:@[ @64 ]
+                                                         dataType:ExecuTorchDataTypeLong];
+  // Of 64 numbers with 24 random bits, the last 40 bits would be the same.
+  __block BOOL differs = NO;
+  [wide bytesWithHandler:^(const void *pointer, NSInteger count, ExecuTorchDataType dataType) {
+    (void)dataType;
+    for (NSInteger i = 1; i < count; ++i) {
+      differs = differs || (((const int64_t *)pointer)[i] & 0xFFFF) != (((const int64_t *)pointer)[0] & 0xFFFF);
+    }
+  }];
+  CHECK(differs, wide);
 }
 
 /// IOS-06, IOS-19, IOS-21.
