@@ -23,7 +23,7 @@ endif()
 set(CMAKE_C_FLAGS_INIT "-mcpu=${TARGET_CPU} -mthumb -mfloat-abi=${float_abi}")
 # Firmware that uses the runtime in more than one task must guard the first use itself, because static variables have no
 # locks. Debian's compiler has its own <stdint.h>, which lacks the macro by which newlib's <inttypes.h> detects 64-bit
-# integers; newlib's header defines the same macro for other compilers.
+# integers; with other compilers newlib's own <stdint.h> defines the same macro.
 set(CMAKE_C_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -D__int64_t_defined=1")
 set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -fno-threadsafe-statics -fno-exceptions -fno-rtti -fno-use-cxa-atexit -Wno-psabi")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=nano.specs -Wl,--gc-sections")

@@ -17,16 +17,16 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "conformance
 HEAD = """# Conformance of the backends
 
 Each operator of Core ATen, at sizes that models have (`tests/backends/cases`), lowered for each backend and run on 1,
-2, 3 and 8 threads, or in the interpreter or emulator that replaces the device. All results are those of PyTorch
-eager; the table says where they were computed:
+2, 3 and 8 threads, or in the interpreter or emulator that replaces the device. All results equal PyTorch
+eager's, within tolerances; the table says what computed them:
 
 - `yes`: the backend computes every call;
 - `partly`: the backend computes some calls, and kernels compute the others, for the reasons below;
 - `no`: kernels compute every call, for the reasons below;
 - `nothing to compute`: the compiler removes every call.
 
-The tests in `tests/backends`, which the steps of the backends run too, compare this page with what they find;
-`scripts/pages conformance` writes the columns that it can run.
+The tests in `tests/backends`, run by the gate's step `python` and by its steps for backends, compare this page with
+what they find; `scripts/pages conformance` writes the columns that it can run.
 
 """
 SEPARATOR = "; "

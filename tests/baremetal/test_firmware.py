@@ -27,7 +27,8 @@ BOARDS = {"mps2-an386": "cortex-m4", "mps2-an500": "cortex-m7", "mps3-an547": "c
 # Firmware must not contain these: functions of a heap, and locks.
 HEAP = r"_?(malloc|calloc|realloc|free|memalign|sbrk)(_r)?|operator new.*|_Zn[wa].*"
 LOCKS = r"__cxa_guard_.*|pthread_.*|__retarget_lock_.*|__lock_.*|__(malloc|sfp|sinit)_(un)?lock.*"
-# Arithmetic, comparisons and conversions of floating-point numbers, by instructions and by calls. Moves are neither.
+# Arithmetic, comparisons and conversions of floating-point numbers, as instructions and as calls of functions. Moves,
+# loads and stores of such numbers are allowed.
 FLOAT_INSTRUCTION = (
     r"\tv(add|sub|mul|div|n?mla|n?mls|n?mul|fn?m[as]|sqrt|cvt\w?|cmpe?|neg|abs|rint\w|maxnm|minnm)(\.|\s)"
 )
@@ -119,7 +120,7 @@ def test_the_cases_are_compared(traced: Path, tmp_path: Path) -> None:
 
 
 def test_notices_a_wrong_answer(firmware: tuple[str, Path], tmp_path: Path) -> None:
-    """The firmware's comparison fails if a bit of a weight is changed."""
+    """The firmware's comparison fails if a byte of a weight is changed."""
     board, folder = firmware
     image = bytearray((folder / "examples/cortex_m/cortex_m_runner.elf").read_bytes())
     program = (BUILD / "model" / "model.pte").read_bytes()

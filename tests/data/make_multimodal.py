@@ -65,7 +65,7 @@ def write_expected(path: Path, tokens: list[int], logits: torch.Tensor) -> None:
 
 
 def _without_front_end(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
-    """The model without the front end for samples, whose transform would be most of the file."""
+    """The model without the method that computes features of samples, whose transform would be most of the file."""
     model = load_multimodal(folder, overrides)
     model.parts.pop("audio_preprocessor", None)
     return model
@@ -82,7 +82,7 @@ def write(name: str, model: Any, token: int, positions: int, **media: torch.Tens
 
 
 class NoFeatures(torch.nn.Module):
-    """A front end without a single window of features."""
+    """Computes features of samples, but returns no window of them."""
 
     def forward(self, samples: torch.Tensor) -> torch.Tensor:
         return torch.zeros(0, 2, 3) + samples.sum()

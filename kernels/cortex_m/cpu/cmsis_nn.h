@@ -38,7 +38,7 @@ inline int32_t narrow(int64_t value) {
   return static_cast<int32_t>(value);
 }
 
-/// Whether no index or offset of CMSIS-NN, which has int16 for some, is too large.
+/// Whether all numbers of an axis fit int16, which CMSIS-NN has for some indices and offsets.
 inline bool is_small(const Axis& axis) {
   return axis.in <= INT16_MAX && axis.kernel <= INT16_MAX && axis.stride <= INT16_MAX && axis.padding <= INT16_MAX &&
          axis.dilation <= INT16_MAX && axis.spread() <= INT16_MAX;
@@ -104,7 +104,7 @@ Params params_of(const Convolution& conv) {
   return params;
 }
 
-/// CMSIS-NN does not write to them.
+/// The multipliers and shifts of the channels, which CMSIS-NN does not change.
 inline cmsis_nn_per_channel_quant_params scales_of(const Convolution& conv) {
   return {const_cast<int32_t*>(conv.channels.multipliers), const_cast<int32_t*>(conv.channels.shifts)};
 }

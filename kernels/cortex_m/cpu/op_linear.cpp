@@ -131,8 +131,8 @@ Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& i
   return out;
 }
 
-/// Multiplies (batch, m, k) by the transpose of (batch, n, k). The schema's arguments named zero points are their
-/// negatives.
+/// Multiplies (batch, m, k) by the transpose of (batch, n, k). The arguments that the schema calls zero points are the
+/// negatives of zero points.
 Tensor& cortex_m_quantized_batch_matmul_out(KernelRuntimeContext& ctx, const Tensor& lhs, int64_t lhs_zero_point,
                                             const Tensor& rhs_transposed, int64_t rhs_zero_point,
                                             int64_t output_zero_point, int64_t output_multiplier, int64_t output_shift,

@@ -15,7 +15,7 @@ bool check_pool(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Int
     return false;
   }
   for (const Axis& axis : {window->height, window->width}) {
-    // Then each window without dilation has a pixel of the image.
+    // With such padding, each window without dilation has a pixel of the image.
     ET_KERNEL_CHECK_MSG(ctx, axis.padding <= axis.spread() / 2, InvalidArgument, false,
                         "%s: expected a padding of at most half of the kernel, found %lld and %lld", op,
                         static_cast<long long>(axis.padding), static_cast<long long>(axis.spread()));

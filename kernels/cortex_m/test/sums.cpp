@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Firmware that compares the sums with DSP or vector instructions with the portable ones. tests/baremetal/test_int8.py
-// builds it for each processor and runs it.
+// Firmware that checks that DSP or vector instructions give the same sums as the portable code.
+// tests/baremetal/test_int8.py builds it for each processor and runs it.
 #include "kernels/cortex_m/cpu/dot_products.h"
 #include "semihosting.h"
 
@@ -101,7 +101,8 @@ bool results_are_equal() {
   return true;
 }
 
-/// Sums over `taps` pixels of `channels` channels. Checks that nothing is written after the results.
+/// Writes the requantised sums over `taps` pixels of each of `channels` channels. `results` has room for more channels,
+/// so that the caller's comparison notices a write after the last.
 template <typename Sums>
 void sum_channels(size_t channels, size_t taps, int32_t offset, const int32_t* bias, int8_t* results) {
   static const int32_t multipliers[24] = {1 << 30, 1 << 29, INT32_MAX, 1 << 30, 1 << 28, 7, 1 << 30, 1 << 30,

@@ -25,7 +25,7 @@ using executorch::runtime::tensor_is_default_dim_order;
 
 namespace {
 
-// Columns of the state do not depend on each other. These are computed together, with their sums on the stack.
+// Columns of the state do not depend on each other. So many are computed together, with their sums on the stack.
 constexpr int64_t kColumns = 32;
 
 struct Arguments {

@@ -177,7 +177,7 @@ bool plan_sdpa(KernelRuntimeContext& ctx, const char* op, const SdpaArguments& a
   return true;
 }
 
-/// Scales and zero points of an int8 tensor: one of each for a row of it.
+/// Scales and zero points of an int8 tensor: one of each for each row.
 struct Quantization {
   const char* name;
   const std::optional<Tensor>& zero_points;

@@ -183,7 +183,7 @@ TEST_F(LlmTest, HadamardOfPowersOfTwo) {
   }
 }
 
-// W W^T = 28 I, and the result is the Kronecker product of W and Sylvester's matrix.
+// A row x becomes (W28 (x) H) x / sqrt(2^k), with H Sylvester's matrix. W28 W28^T = 28 I.
 TEST_F(LlmTest, HadamardOfTwentyEightTimesPowersOfTwo) {
   for (const int32_t n : {28, 56, 448, 28 * 128}) {
     Tensor identity = tf.zeros({28, n}), out = tf.zeros({28, n});

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn sound into text. Only the text is printed.
 
-Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are mixed. A long file is transcribed
-in windows of the length that the model takes, 30 s for Whisper, independently of each other; with --timestamps or
---word-times, a window begins where the last complete segment of the previous window ends.
+Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are averaged. A long file is
+transcribed in windows of the length that the model takes, 30 s for Whisper, independently of each other; with
+--timestamps or --word-times, a window begins where the last complete segment of the previous window ends.
 """
 
 from __future__ import annotations

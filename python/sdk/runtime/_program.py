@@ -71,7 +71,7 @@ class Program:
         return self._program.method_meta(method_name)
 
     def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str | None = None) -> None:
-        """Writes what was recorded since the last call, for `sdk.devtools.Inspector`.
+        """Writes what was recorded since it was last called, for `sdk.devtools.Inspector`.
 
         In long runs, call it regularly: until then the memory for events grows, up to 1 GiB.
 

@@ -14,7 +14,7 @@ const TRY_AGAIN = 6; // EAGAIN of the C library
 const NOT_IMPLEMENTED = 52; // its ENOSYS
 
 const CANNOT_WAIT = isSuspendable
-  ? "its results arrive later: call loadMethodAsync(), executeAsync() or forwardAsync(), or use Module, which does; language models cannot wait for it"
+  ? "its results arrive later: call loadMethodAsync(), executeAsync() or forwardAsync(), or use Module, which calls them; language models cannot wait for results"
   : "its results arrive later, and this browser cannot suspend WebAssembly for them (JSPI): update the browser, or export the program for a CPU";
 
 export type Call = (...args: (number | bigint)[]) => number;

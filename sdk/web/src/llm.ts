@@ -68,7 +68,8 @@ export class LlmModule {
     finalization.register(this, { connection, id }, this);
   }
 
-  /** Downloads and verifies a program. Modules with the same options share a worker, in which one call runs at a time. */
+  /** Downloads and verifies a program. Modules share a worker, in which one call runs at a time, if their options `wasm`,
+   * `threads`, `onLog`, `logLevel` and `worker` are the same. */
   static async load(program: Source, options: LlmModuleOptions = {}): Promise<LlmModule> {
     checkOptions(options, { ...CONNECTION_OPTIONS, ...DOWNLOAD_OPTIONS, data: true, tokenizer: true });
     const { data = [], tokenizer, onProgress, signal, cache, ...runtime } = options;
@@ -126,8 +127,8 @@ export class LlmModule {
   }
 
   /**
-   * The answer to a conversation by the chat template inside the program. The part that the context has already is not
-   * computed again. If the conversation differs from the context, it starts with an empty context.
+   * The answer to a conversation, which the chat template inside the program turns into a prompt. The part that the context
+   * has already is not computed again. If the conversation differs from the context, it starts with an empty context.
    */
   async *chat(messages: readonly ChatMessage[], options: AnswerOptions = {}): AsyncGenerator<string, LlmStats> {
     const prompt = await this.applyChatTemplate({ messages, add_generation_prompt: true });
@@ -168,7 +169,7 @@ export class LlmModule {
     return this.change("llmCall", ["prefillAudio", features.slice(), sizes]);
   }
 
-  /** The same for samples from -1 to 1, of a program with a front end. */
+  /** The same for samples from -1 to 1, for a program that computes the features itself. */
   prefillSamples(samples: Float32Array): Promise<void> {
     return this.change("llmCall", ["prefillSamples", samples.slice()]);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the other files of the package are. The entry points set it, because bundlers look for these addresses in the form
-// in which index.ts has them.
+// Where the other files of the package are. The entry points set these addresses, because bundlers only recognise addresses
+// that are written as in index.ts.
 import { ExecuTorchError } from "./errors.js";
 
 export interface Locations {

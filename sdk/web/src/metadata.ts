@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The description of a method, in the names of the original's bindings.
+// The description of a method, with the names of ExecuTorch's bindings.
 import type { Native } from "./native.js";
 import { ScalarType, Tag } from "./scalar_type.js";
 

@@ -31,7 +31,8 @@ export class Module {
     finalization.register(this, { connection, id }, this);
   }
 
-  /** Downloads and verifies a program. Modules with the same options share a runtime. */
+  /** Downloads and verifies a program. Modules share a runtime if their options `wasm`, `llm`, `threads`, `onLog`, `logLevel`
+   * and `worker` are the same. */
   static async load(program: Source, options: ModuleOptions = {}): Promise<Module> {
     checkOptions(options, { ...CONNECTION_OPTIONS, ...LOAD_OPTIONS, ...DOWNLOAD_OPTIONS, data: true });
     const { data = [], onProgress, signal, backendOptions, shareMemory, etdump, cache, ...runtime } = options;
@@ -61,7 +62,7 @@ export class Module {
     return fromPlainMeta(await this.call<PlainMeta>("meta", method));
   }
 
-  /** The name of getMethodMetadata() in the original's bindings. */
+  /** The name of getMethodMetadata() in ExecuTorch's bindings. */
   getMethodMeta(method: string): Promise<MethodMeta> {
     return this.getMethodMetadata(method);
   }
@@ -94,7 +95,7 @@ export class Module {
     return fromPlainValue(await this.call<Plain>("image", { data, width, height }, options)) as Tensor;
   }
 
-  /** The events since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
+  /** The events since etdump() was last called: the bytes of an ETDump file. Needs the option `etdump`. */
   etdump(): Promise<Uint8Array> {
     return this.call("etdump");
   }
@@ -109,7 +110,7 @@ export class Module {
     await done.catch(() => {});
   }
 
-  /** The name of dispose() in the original's bindings. */
+  /** The name of dispose() in ExecuTorch's bindings. */
   delete(): Promise<void> {
     return this.dispose();
   }

@@ -225,7 +225,7 @@ export class RuntimeLlm {
     this.media(features, batch * bins * frames, (address) => this.native.check("et_llm_prefill_audio", this.handle, address, batch, bins, frames));
   }
 
-  /** The same for samples from -1 to 1, of a program with a front end. */
+  /** The same for samples from -1 to 1, for a program that computes the features itself. */
   prefillSamples(samples: Float32Array): void {
     this.media(samples, samples.length, (address) => this.native.check("et_llm_prefill_samples", this.handle, address, samples.length));
   }

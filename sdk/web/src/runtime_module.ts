@@ -131,7 +131,7 @@ export class RuntimeModule {
     return this.guard(() => this.native.withString(method, (name) => readMethodMeta(this.native, this.native.make("et_module_method", this.handle, name))));
   }
 
-  /** The name of getMethodMetadata() in the original's bindings. */
+  /** The name of getMethodMetadata() in ExecuTorch's bindings. */
   getMethodMeta(method: string): MethodMeta {
     return this.getMethodMetadata(method);
   }
@@ -141,7 +141,7 @@ export class RuntimeModule {
     this.guard(() => this.native.withString(method, (name) => this.native.check("et_module_load_method", this.handle, name)));
   }
 
-  /** The same for each method, also where a backend's results arrive later, such as those of a GPU. */
+  /** loadMethod(), also for methods whose backend gives its results later, as a GPU does. */
   async loadMethodAsync(method: string): Promise<void> {
     if (!this.isLater(method)) return this.loadMethod(method);
     await this.guardAsync(async () => {
@@ -169,7 +169,7 @@ export class RuntimeModule {
     });
   }
 
-  /** The same for each method, also where a backend's results arrive later, such as those of a GPU. */
+  /** execute(), also for methods whose backend gives its results later, as a GPU does. */
   async executeAsync(method: string, inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Promise<Output[]> {
     if (!this.isLater(method)) return this.execute(method, inputs, options);
     const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
@@ -181,7 +181,7 @@ export class RuntimeModule {
     });
   }
 
-  /** @internal Whether the results of a method's backends arrive later, such as those of a GPU. */
+  /** @internal Whether a backend of the method gives its results later, as a GPU does. */
   isLater(method: string): boolean {
     const known = this.later.get(method);
     if (known !== undefined) return known;
@@ -217,7 +217,7 @@ export class RuntimeModule {
     return made;
   }
 
-  /** The events since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
+  /** The events since etdump() was last called: the bytes of an ETDump file. Needs the option `etdump`. */
   etdump(): Uint8Array {
     return this.guard(() => {
       const { native } = this;

@@ -16,8 +16,8 @@ from bench.engines import PEER_PYTHON, Declaration, ImpossibleError, is_half, is
 from bench.engines.onnxruntime import export_onnx
 from bench.states import load_states, save_states
 
-# Call the function instead of the command: the command installs a package that reports conversions into the first
-# Python in PATH.
+# Call the function instead of the command: the command installs, into the first Python in PATH, a package that reports
+# conversions.
 MNN_CONVERT = "import sys, _tools; _tools.mnnconvert(['MNNConvert', *sys.argv[1:]])"
 
 

@@ -134,7 +134,7 @@ def _random(model: Any) -> Any:
 
 
 def image_processor(kind: str) -> Any:
-    """The processor of pictures that a model of this type has, over Pillow."""
+    """The image processor of transformers for a model of this type, the one that uses Pillow."""
     models = transformers.models
     size: dict[str, int] = {"height": 28, "width": 28}
     more: dict[str, Any] = {"image_mean": MEAN, "image_std": DEVIATION}
@@ -152,7 +152,8 @@ def image_processor(kind: str) -> Any:
 
 
 def text_around(kind: str, rows: int, columns: int) -> str:
-    """Returns the text that replaces a picture in the prompts of a model's processor, with one token for each part."""
+    """Returns the text that replaces a picture in the prompts of a model's processor, with one image token for each
+    picture or tile."""
     image = f"<{IMAGE}>"
     if kind == "llava":
         return image

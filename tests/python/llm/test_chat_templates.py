@@ -231,12 +231,12 @@ def test_layouts_of_special_values(source: str):
 
 
 def test_keys_without_an_order_stay_in_theirs():
-    """Python sorts them by their addresses."""
+    """Python's pprint sorts such keys by their addresses; ChatTemplate keeps their order."""
     assert ChatTemplate("{{ {(1,): 1, ('a',): 2} | pprint }}").render([]) == "{(1,): 1, ('a',): 2}"
 
 
 def test_filters_that_are_not_available_name_themselves():
-    """Only where a template uses them: jinja2 has them."""
+    """The error comes only where a template uses the filter. Asked whether the filter exists, both say yes."""
     for name in ("random", "striptags", "urlize"):
         unused = "{% if false %}{{ 'a' | " + name + " }}{% endif %}{{ '" + name + "' is filter }}"
         assert ChatTemplate(unused).render([]) == reference(unused, []) == "True"

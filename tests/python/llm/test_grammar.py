@@ -48,7 +48,7 @@ def test_answers_follow_a_schema(runner: TextLLMRunner, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_thousand_answers_under_ten_schemas(runner: TextLLMRunner, name: str) -> None:
-    """1,000 of 1,000 at temperature 1.5: a hundred of each schema."""
+    """All of 1,000 answers at temperature 1.5 follow their schema: a hundred answers for each of ten schemas."""
     check_answers(runner, name, range(100, 200))
 
 

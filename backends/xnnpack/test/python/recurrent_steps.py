@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lowers recurrent layers to XNNPACK, and reads the steps and nodes of their payloads."""
+"""Lowers recurrent layers to XNNPACK, and reads the nodes of their payloads. Steps are nodes of operators that only
+this SDK has, such as the cell of an LSTM."""
 
 from __future__ import annotations
 

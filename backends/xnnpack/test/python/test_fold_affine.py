@@ -88,7 +88,7 @@ def check(edge: Any, model: nn.Module, x: Tensor) -> None:
 def test_folded(name: str) -> None:
     model, x = FOLDED[name]
     edge = lower(model, x)
-    if name != "volume":  # its payload has steps, and not the format of the original
+    if name != "volume":  # it becomes a step, whose payload format graphs() does not read
         assert not {"Multiply", "Add", "Subtract", "Divide"} & set(nodes_of(edge)), nodes_of(edge)
     check(edge, model, x)
 

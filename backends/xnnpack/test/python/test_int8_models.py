@@ -2,11 +2,11 @@
 """Whole models in int8: the runtime computes the same as the quantised graph in PyTorch eager.
 
 Tolerance. Both multiply a sum of integer products by the same scales and round to the nearest integer; eager does it in
-float32 from dequantised numbers, the kernels from the integers. They differ where a sum lies between two integers up to
-the error of float32, by one step of that layer. A step of one operand among many moves the next sum by a small part
-of its step, so that steps do not add up over layers: one step at the end is allowed. Outputs after
-a function on floats have no step; their noise has to be 40 dB below them. The runtime's quantisation error may be at
-most 3 dB above that of the graph.
+float32 from dequantised numbers, the kernels from the integers. Where a scaled sum is halfway between two integers,
+within the error of float32, their results may differ by one step of that layer's scale. One operand that differs by a
+step changes the next sum by a small part of a step, so that the differences do not add up over layers: one step at the
+end is allowed. Outputs after a function on floats have no steps; their noise has to be 40 dB below them. The runtime's
+quantisation error may be at most 3 dB above that of the graph.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 @pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reduction(name: str, delegates: bool) -> None:
-    """Runs the reductions in XNNPACK, if it has the operator, and in the processor's kernels."""
+    """Runs the reductions in XNNPACK, if it has the operator, and in the runtime's kernels."""
     shapes = (({0: Dim("rows", min=1, max=300), 1: Dim("count", min=1, max=40)},),)
     program = export(Call(REDUCTIONS[name]), (special_rows(17),), dynamic_shapes=shapes)
     lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [])

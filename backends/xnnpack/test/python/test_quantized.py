@@ -117,7 +117,7 @@ def run(lowered: EdgeProgramManager, inputs: Inputs) -> torch.Tensor:
 
 
 def is_as_quantized(found: torch.Tensor, wanted: torch.Tensor, quanta: int = 2) -> bool:
-    """Whether results of a last quantize agree up to some steps of its scale."""
+    """Whether the results of a model that ends with a quantize differ by at most `quanta` steps of its scale."""
     steps = wanted.unique()
     step = float((steps[1:] - steps[:-1]).min())
     return float((found - wanted).abs().max()) <= (quanta + 0.01) * step

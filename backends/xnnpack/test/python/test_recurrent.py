@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recurrent layers lowered to XNNPACK: cells that become one step, and those that do not."""
+"""Recurrent layers lowered to XNNPACK: cells that become one step (a node of this SDK's own), and those that do not."""
 
 from __future__ import annotations
 

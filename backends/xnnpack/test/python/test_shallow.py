@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions of images with few channels, for which the delegate has a step.
+"""Convolutions of images with few channels, which a step of the delegate computes instead of an XNNPACK operator.
 
 Tolerance: for floats as in test_winograd.py; for int8 one step of the output, see test_int8_models.py.
 """

@@ -87,8 +87,8 @@ def rows_of_linears(graph: XNNGraph) -> list[int]:
 def test_of_a_class_token_the_last_block_computes_one_row() -> None:
     model, image = VisionTransformer(), torch.linspace(-2, 2, 3 * 32 * 32).sin().reshape(1, 3, 32, 32)
     lowered = lower(model, (image,))
-    # The linear layers of a block: queries, keys and values, the projection after the heads, and two layers; at the
-    # end, the classes. All keys and values of the last block are read.
+    # Four linear layers for each of two blocks: one for queries, keys and values together, the projection, two of the
+    # MLP; then the classes. All keys and values of the last block are read.
     assert rows_of_linears(graph_of(lowered)) == [17, 17, 17, 17, 17, 1, 1, 1, 1]
     check(model, (image,), lowered)
 

@@ -16,6 +16,7 @@ using executorch::extension::internal::GRAIN_PRODUCTS;
 // The fewest keys of a unit of few rows, and the number of units above which keys are not divided.
 constexpr int64_t kPartKeys = 512;
 constexpr int64_t kEnoughUnits = 32;
+// The room for partial results on the stack, in floats.
 constexpr int64_t kPartialFloats = 8192;
 
 int64_t ceil_div(int64_t value, int64_t divisor) {

@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
 
-// The rows, and the vectors of outputs, of a block, whose operands stay in registers.
+// Of a block, whose operands stay in registers: the vectors of sums, the vectors of outputs, and the rows.
 constexpr int kBlockSums = 8;
 constexpr int kBlockVectors = std::min(kVectorsOfTile, 2);
 constexpr int kBlockRows = kBlockSums / kBlockVectors;

@@ -28,7 +28,7 @@ struct Multiplication {
   const char* name;
   bool (*runs)();         ///< whether this processor has the instructions
   int64_t block_rows;     ///< QuantizedRows::interleave, unless the rows are few
-  int64_t block_columns;  ///< QuantizedRows::columns, unless groups have another number of them
+  int64_t block_columns;  ///< QuantizedRows::columns; 4 if it does not divide the columns of a group
   void (*tiles)(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
   /// nullptr: the baseline's is called.
   void (*float_tiles)(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The instruction sets of int8 dot products. Included before Highway, whose list they extend in these source files with
-// AVX-512 with VNNI. There is a source file for each instruction set, multiply_*.cpp, which sets HWY_TARGET: a
-// processor's vector functions take two seconds to parse, so that a file for each number of bits would take longer than
-// its code.
+// The instruction sets of int8 dot products. Included before Highway: adds AVX-512 with VNNI to Highway's list in these
+// source files. There is a source file for each instruction set, multiply_*.cpp, which sets HWY_TARGET: Highway's
+// functions for a processor take two seconds to parse, so a file for each number of bits would take longer to parse
+// than to compile.
 //
 // On Arm, HWY_TARGET is NEON in all of them. Highway lacks a target for Armv8.2's dot products without bfloat16, and
 // has the one with bfloat16 only for recent compilers. If ET_LLM_DOTPROD and ET_LLM_I8MM are set, dots-inl.h writes

@@ -9,9 +9,10 @@ namespace torch {
 namespace executor {
 namespace {
 
-// The number of accumulators on the stack.
+// The numbers of outputs of a row, and of channels, that are accumulated on the stack at a time.
 constexpr int64_t kRowChunk = kGemmPanelFloats / 32;
 constexpr int64_t kChannelChunk = kGemmPanelFloats / 64;
+// The largest filter of convolve_channels_last(): 3 x 3 x 3 weights.
 constexpr int64_t kMaxTaps = 27;
 
 int64_t larger(int64_t a, int64_t b) {

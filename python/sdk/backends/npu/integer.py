@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls that are computed in integers: exact sums of products, then `rescale`. Every function gets the operands as
-int64 tensors and returns the result's integers before they are limited to its range."""
+"""Calls that are computed in integers, such as exact sums of products, which `rescale` brings to the result's scale. A
+rule reads the operands as int64 and returns the result's integers, or a list for several results; the caller limits
+them to the range of the result."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def _has_axis(value: Value) -> bool:
 
 
 def _fits(call: Call, weight: Value) -> bool:
-    """Whether a weight has a scale for each output channel."""
+    """Whether a weight has a scale for each output channel. Those of transposed convolutions are not supported."""
     assert weight.quantization is not None
     transposed = call.name == "aten.convolution.default" and call.args[6]
     return weight.quantization.axis == 0 and not transposed
@@ -217,7 +218,7 @@ def _requantized(c: Computation, argument: Ref, moved: torch.Tensor) -> torch.Te
 
 
 def _move(c: Computation) -> torch.Tensor:
-    """Operators that move or select elements: PyTorch does that with integers, too."""
+    """Operators that move or select elements, applied to the stored integers, which are then rescaled."""
     source = c.call.args[0]
     # Some of them have no kernel for integers in PyTorch; float64 holds these exactly.
     moved = aten(c.call.name, [c.stored(source).to(torch.float64), *c.call.args[1:]])
@@ -293,7 +294,7 @@ MOVES = frozenset(
 """Operators of one operand that only move or select its elements."""
 
 _BIAS = {"aten.convolution.default": 2, "aten.linear.default": 2}
-"""The operators with weights, and which argument is the bias, which may be float."""
+"""The operators with weights, and the position of their bias, which may be float."""
 
 _RULES: dict[str, Rule] = {
     "aten.convolution.default": _convolution,

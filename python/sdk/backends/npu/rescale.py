@@ -52,7 +52,7 @@ def _fixed_points(sums: torch.Tensor, factors: Sequence[float], axis: int | None
 
 def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
     """Multiplies int64 sums by factors and rounds to integers. There is one factor, or one for each index of `axis`.
-    Sums above 2**47 are clamped, because their results exceed every integer type that is stored."""
+    Sums beyond +-2**47 are clamped: with factors of at least 2**-32 their results exceed int16."""
     multiplier, shift = _fixed_points(sums, factors, axis)
     sums = sums.clamp(-_LARGEST, _LARGEST)
     half = torch.bitwise_left_shift(torch.ones_like(shift), shift - 1)

@@ -50,7 +50,8 @@ def linear_q8ta_q8csw(
     weight_scales: Tensor,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """A linear layer on floats that are rounded to int8, with int8 weights [outputs, inputs]."""
+    """A linear layer on floats, with int8 weights [outputs, inputs]. The GPU rounds the floats to int8 with
+    `input_scale` and `input_zero_point`; here they stay floats."""
     return F.linear(x, by_output(weights, weight_scales), cut(bias, weights.shape[0]))
 
 

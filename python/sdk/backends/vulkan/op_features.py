@@ -38,7 +38,7 @@ class OpFeatures:
         outputs_storage: The same for results; None if they have the representation of the first operand.
         inputs_dtypes: One set for all operands, or one for each argument.
         outputs_dtypes: The same for results; None if they have the first operand's.
-        supports_resize: Whether sizes may change while the program is loaded.
+        supports_resize: Whether sizes may change from run to run.
         supports_highdim: Whether tensors may have more than four dimensions.
         supports_prepacking: Whether the operator packs its constants itself.
         check: Returns why a call is not supported, or None.

@@ -150,7 +150,7 @@ _FI: dict[str, Any] = {"inputs_dtypes": NUMBERS}
 _B: dict[str, Any] = {"inputs_dtypes": BOOL}
 _FIB: dict[str, Any] = {"inputs_dtypes": FLOATS_INTEGERS_BOOL}
 
-# Symbolic integers and results of several tensors
+# Symbolic integers, results of several tensors, and copies
 _register([*sorted(SYMBOLIC), "getitem"], OpFeatures(**_RESIZE))
 _ops("aten: copy", check=check.check_copy, **_RESIZE)
 
@@ -181,7 +181,7 @@ _ops("aten: maximum", ours=True, **_FI, **_ANY_RANK)
 _ops("aten: ne.Tensor", ours=True, outputs_dtypes=BOOL, **_FI, **_ANY_RANK)
 _ops("aten: bitwise_xor.Tensor", ours=True, **_B, **_ANY_RANK)
 
-# Matrices
+# Softmax, and matrices
 _ops("aten: _log_softmax _softmax", **_F, **_RESIZE)
 _ops("aten: bmm mm addmm linear", CONTIGUOUS_ANY, constants=(), **_F, **_PACKS)
 

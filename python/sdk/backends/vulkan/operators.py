@@ -155,7 +155,7 @@ def _unstored(node: Node, program: ExportedProgram, options: Options) -> Reason:
 
 
 def _resized(node: Node, options: Options) -> Reason:
-    """Why an operator does not take a call whose sizes are fixed when the program is loaded."""
+    """Why a call is refused whose operator fixes its sizes when the program is loaded."""
     if options.require_dynamic_shapes:
         return "its sizes cannot change at run time, and require_dynamic_shapes is set"
     if any(not isinstance(size, int) for tensor in tensors_in(node) for size in tensor.shape):

@@ -20,7 +20,7 @@ DEFAULT_TEXTURE_LIMITS: Extents = (16384, 16384, 2048)
 """Width, height and depth of the largest 3D texture on most phones."""
 
 SMALL_TEXTURE_LIMITS: Extents = (2048, 2048, 2048)
-"""The largest 3D texture that the Vulkan specification promises nearly everywhere."""
+"""The limits with the option `small_texture_limits`, for GPUs with smaller 3D textures."""
 
 DEFAULT_BUFFER_LIMIT = 128 << 20
 """The number of elements of the largest buffer."""

@@ -96,8 +96,8 @@ def _any_in(parts: Collection[str], names: list[str]) -> bool:
 
 
 def _untag_other_state(program: ExportedProgram) -> None:
-    """Keeps buffers out of delegates, except those that operators for key-value caches change, because ExecuTorch has
-    no other operator that writes to a buffer."""
+    """Keeps buffers that the program changes out of delegates, except those that only operators for key-value caches
+    change: ExecuTorch's Vulkan runtime has no other operator that writes to a buffer."""
     buffers = program.graph_signature.inputs_to_buffers
     mutated = set(program.graph_signature.buffers_to_mutate.values())
     for node in program.graph.nodes:

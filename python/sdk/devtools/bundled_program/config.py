@@ -10,8 +10,8 @@ from typing import TypeAlias, Union
 import torch
 from torch.utils._pytree import tree_flatten
 
-ConfigValue: TypeAlias = Union[torch.Tensor, int, bool, float]  # noqa: UP007 - a value at run time, in Python 3.10 too
-"""An input of a method."""
+ConfigValue: TypeAlias = Union[torch.Tensor, int, bool, float]  # noqa: UP007 - typing.Union, as in ExecuTorch
+"""An input, or an expected output, of a method."""
 
 MethodInputType: TypeAlias = Sequence[ConfigValue]
 """The inputs of one call, in the order of the method's arguments."""

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the cost of a call through Module above the C interface: the same program with the same inputs, alternately.
+// Measures what a call through Module costs beyond a call of the C interface: the same program with the same inputs,
+// alternately.
 //
 //   sdk/ios/test --benchmark [program.pte ...]     programs in this source tree; without any, one that adds two tensors
 import CExecuTorch

@@ -78,7 +78,7 @@ public struct ImageProcessorConfig: Hashable, Sendable {
   /// The value of padding elements; it is not normalized.
   public let padValue: Float
   public let normalization: ImageNormalization
-  /// Has no effect, because this processor does not use a GPU. In the original it is the number of pixels from which a
+  /// Has no effect, because this processor does not use a GPU. In ExecuTorch it is the number of pixels from which a
   /// GPU is used.
   public let gpuMinInputPixels: Int
 

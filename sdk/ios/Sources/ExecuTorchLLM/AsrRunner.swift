@@ -108,7 +108,7 @@ public final class AsrRunner: @unchecked Sendable {
     return Int(found)
   }
 
-  /// The text of a WAV file with the model's sampling rate, whose channels are mixed. A long file is transcribed in
+  /// The text of a WAV file with the model's sampling rate, whose channels are averaged. A long file is transcribed in
   /// windows of as much sound as the model takes, each by itself.
   /// - Parameter tokenCallback: receives the text in pieces, too, in this thread. It may call ``stop()``.
   @discardableResult
@@ -126,8 +126,8 @@ public final class AsrRunner: @unchecked Sendable {
     try collect(.samples(samples), config, tokenCallback)
   }
 
-  /// The text of a WAV file, piece by piece. It begins at once, in the background, and ends after the token at work when
-  /// the stream is no longer read.
+  /// The text of a WAV file, piece by piece. It begins at once, in the background, and ends after the current token
+  /// when the stream is no longer read.
   public func stream(
     _ wavPath: String, _ config: AsrTranscribeConfig = AsrTranscribeConfig()
   ) -> AsyncThrowingStream<String, Swift.Error> {
@@ -174,7 +174,7 @@ public final class AsrRunner: @unchecked Sendable {
     return Int(token)
   }
 
-  /// Ends the current transcription after the token at work.
+  /// Ends the current transcription after the current token.
   public func stop() {
     lock.withLock { et_asr_stop(handle) }
   }

@@ -9,7 +9,7 @@ public struct Image: Sendable {
   public let width: Int
   public let height: Int
   public let channels: Int
-  /// Whether the numbers are floats, which are normalised as the model's processor does.
+  /// Whether the numbers are floats, which the caller has normalised as the model's image processor does.
   public let isFloat: Bool
 
   /// Bytes from 0 to 255.
@@ -17,7 +17,7 @@ public struct Image: Sendable {
     (self.data, self.width, self.height, self.channels, isFloat) = (data, width, height, channels, false)
   }
 
-  /// Floats that are normalised.
+  /// Floats that the caller has normalised.
   public init(floatData: Data, width: Int, height: Int, channels: Int) {
     (data, self.width, self.height, self.channels, isFloat) = (floatData, width, height, channels, true)
   }
@@ -42,13 +42,14 @@ public struct Audio: Sendable {
     (data, self.batchSize, self.bins, self.frames, isFloat) = (floatData, batchSize, bins, frames, true)
   }
 
-  /// The same, with the label that one of the original's documents uses.
+  /// The same, with the label that one of ExecuTorch's documents uses.
   public init(float data: Data, batchSize: Int, bins: Int, frames: Int) {
     self.init(floatData: data, batchSize: batchSize, bins: bins, frames: frames)
   }
 }
 
-/// Samples of sound, [batchSize, channels, samples], for a program with a front end. Channels are mixed.
+/// Samples of sound, [batchSize, channels, samples], for a program that computes the features itself. Channels
+/// are averaged.
 public struct RawAudio: Sendable {
   /// Samples of one byte are unsigned numbers around 128, samples of two bytes signed numbers, samples of four bytes
   /// floats.
@@ -73,7 +74,7 @@ public enum MultimodalInputType: Int, Sendable {
   case text
   case image
   case audio
-  /// Samples, which the original's classes do not take.
+  /// Samples, which ExecuTorch's classes do not take.
   case rawAudio
   /// No input has this type.
   case unsupported

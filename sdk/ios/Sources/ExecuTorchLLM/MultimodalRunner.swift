@@ -50,7 +50,7 @@ public final class MultimodalRunner: Sendable {
   /// Adds parts of a prompt to the context without an answer.
   public func prefill(_ inputs: [MultimodalInput]) throws { try model.prefill(inputs) }
 
-  /// Ends the current answer after the token at work.
+  /// Ends the current answer after the current token.
   public func stop() { model.stop() }
 
   /// Begins a new conversation. Also makes the runner usable again after an error. Has no effect before ``load()``, and

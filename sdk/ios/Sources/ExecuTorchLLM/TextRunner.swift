@@ -36,7 +36,9 @@ public final class TextRunner: Sendable {
   /// Continues the conversation by a prompt and by the model's answer.
   /// - Parameter tokenCallback: receives the pieces of the answer, in this thread: whole characters, usually of one
   ///   token. It may call ``stop()``.
-  /// - Throws: `invalidArgument` for a prompt that is too long for the context, among others. Call ``reset()`` then.
+  /// - Throws: `invalidArgument` for settings or a prompt that cannot be used, such as a prompt that is too long for
+  ///   the context; the conversation is then as before. After a failure of the model itself, later calls may throw
+  ///   `invalidState` until ``reset()``.
   public func generate(_ prompt: String, _ config: Config = Config(), tokenCallback: ((String) -> Void)? = nil) throws {
     let isWarming = config.isWarming
     try model.generate(.text(prompt), config.make()) {

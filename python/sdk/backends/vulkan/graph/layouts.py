@@ -39,7 +39,8 @@ class _Readers:
 
 
 def allowed_storage(reprs: Reprs, options: Options) -> Reprs:
-    """The representations that this runtime takes if ExecuTorch takes `reprs`: contiguous buffers in addition."""
+    """The representations that the program's runtime takes if ExecuTorch's takes `reprs`: this SDK's also takes
+    contiguous buffers."""
     return reprs if options.compat else reprs | {_ANYWHERE}
 
 

@@ -61,8 +61,8 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 class Lowering:
-    """The graph that is being written. Calls that nothing reads are removed at the end, so that a rule that reads
-    through a node fuses it."""
+    """The graph that is being written. Calls that nothing reads are removed at the end, so that a rule fuses a node by
+    reading the operands of that node instead of its result."""
 
     def __init__(self, program: ExportedProgram, options: Options, operators: Mapping[str, Operator]) -> None:
         self.program = program

@@ -33,9 +33,9 @@ def plan(graph: GpuGraph, views_share: bool) -> int:
     """Assigns a memory id to each tensor except constants. Returns the total bytes at the largest shapes.
 
     With `views_share`, a result that has the elements of its operand in the same order shares the operand's memory. The
-    runtime recognises this and copies nothing. Otherwise a call's results share no memory with its operands. Buffers
-    and textures never share memory with each other, because their sizes differ from device to device. Outputs keep
-    their memory to the end."""
+    runtime recognises this and copies nothing. In all other cases a call's results share no memory with its operands.
+    Buffers and textures never share memory with each other, because their sizes differ from device to device. Outputs
+    keep their memory to the end."""
     last: dict[Tensor, int] = {}
     for index, call in enumerate(graph.calls):
         for tensor in tensors_of([*call.args, call.result]):

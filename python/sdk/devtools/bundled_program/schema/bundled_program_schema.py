@@ -40,7 +40,7 @@ class Double:
     double_val: float
 
 
-ValueUnion: TypeAlias = Union[Tensor, Int, Bool, Double]  # noqa: UP007 - a value at run time, in Python 3.10 too
+ValueUnion: TypeAlias = Union[Tensor, Int, Bool, Double]  # noqa: UP007 - typing.Union, as in ExecuTorch
 
 
 @dataclass

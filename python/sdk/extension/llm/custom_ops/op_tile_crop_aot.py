@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`torch.ops.preprocess.tile_crop` under the name of ExecuTorch's module that loads the C++ kernel for it."""
+"""Re-exports `tile_crop`, which is registered in Python, under the name of the module that loads the C++ kernel in
+ExecuTorch."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ typedef struct et_asr_segment {
 typedef bool (*et_asr_segment_callback)(const et_asr_segment* segment, void* context);
 /** Transcribes a WAV file in parts with their times. A window begins where the last complete part of the previous
  * window ends, so that no word is cut. `segment` may be NULL. Errors as those of et_asr_transcribe_file;
- * ET_STATUS_NOT_SUPPORTED, too, for a program that does not name the tokens of times, or cannot find times of words;
+ * ET_STATUS_NOT_SUPPORTED, too, for a program that names no tokens for timestamps, or cannot find times of words;
  * ET_STATUS_INVALID_ARGUMENT if "max_new_tokens" cuts a text before its first time after 0. */
 ET_API et_status et_asr_segments_file(et_asr* asr, const char* wav_path, const et_asr_config* config,
                                       et_asr_segment_callback segment, void* context, et_error** error);

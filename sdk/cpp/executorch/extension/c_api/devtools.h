@@ -30,8 +30,8 @@ ET_API bool et_has_etdump(void);
  * it. ET_STATUS_NOT_SUPPORTED without et_has_etdump; ET_STATUS_INVALID_STATE
  * if the options have an event sink. */
 ET_API et_status et_options_set_etdump(et_options* options, bool record, et_error** error);
-/** The record since the last call: the bytes of an ETDump file (`.etdp`) for the Inspector. No bytes
- * if nothing ran. ET_STATUS_INVALID_STATE if the module was loaded without et_options_set_etdump. */
+/** The record since this function was last called: the bytes of an ETDump file (`.etdp`) for the Inspector. No bytes
+ * if nothing ran since then. ET_STATUS_INVALID_STATE if the module was loaded without et_options_set_etdump. */
 ET_API et_status et_module_take_etdump(et_module* module, et_bytes** out, et_error** error);
 
 /* ---- Bundled programs -------------------------------------------------------------------------------------------- */

@@ -72,7 +72,7 @@ typedef bool (*et_llm_text)(const char* text, size_t size, void* context);
 /** Adds `prompt` and the model's answer to the conversation. `config` may be NULL, and `text` too.
  * Errors: ET_STATUS_INVALID_ARGUMENT for settings or a prompt that cannot be used, among them one that is too long for
  * the context, and for a tokenizer of another model; ET_STATUS_INVALID_STATE during another call, and after a failure
- * until et_llm_reset. */
+ * that left the program's state unknown, until et_llm_reset. */
 ET_API et_status et_llm_generate(et_llm* llm, const char* prompt, const et_llm_config* config, et_llm_text text,
                                  void* context, et_error** error);
 /** Adds text to the context without an answer; et_llm_generate with the prompt "" continues after it. */
@@ -82,14 +82,14 @@ ET_API et_status et_llm_prefill(et_llm* llm, const char* prompt, et_error** erro
  * ET_STATUS_NOT_SUPPORTED for a program without pictures; the context is then as before. (1.7) */
 ET_API et_status et_llm_prefill_image(et_llm* llm, const uint8_t* pixels, int32_t width, int32_t height,
                                       int32_t channels, et_error** error);
-/** The same for values normalised by the model's processor. (1.7) */
+/** The same for values that the caller has normalised, as the model's image processor does. (1.7) */
 ET_API et_status et_llm_prefill_normalized_image(et_llm* llm, const float* pixels, int32_t width, int32_t height,
                                                  int32_t channels, et_error** error);
 /** Adds sound to the context of a program that takes sound: `batch` windows of features, each `bins` rows of `frames`
  * values. Errors as for pictures. (1.7) */
 ET_API et_status et_llm_prefill_audio(et_llm* llm, const float* features, int32_t batch, int32_t bins, int32_t frames,
                                       et_error** error);
-/** The same for `count` samples from -1 to 1, of a program with a front end. (1.7) */
+/** The same for `count` samples from -1 to 1, for a program that computes the features itself. (1.7) */
 ET_API et_status et_llm_prefill_samples(et_llm* llm, const float* samples, int32_t count, et_error** error);
 
 /** The kind of a part of a prompt. */
@@ -100,8 +100,8 @@ enum {
   ET_LLM_INPUT_NORMALIZED_IMAGE = 2, /**< as et_llm_prefill_normalized_image */
   ET_LLM_INPUT_AUDIO_BYTES = 3,      /**< features that are uint8, for an encoder that takes them */
   ET_LLM_INPUT_AUDIO = 4,            /**< as et_llm_prefill_audio */
-  ET_LLM_INPUT_RAW_AUDIO = 5 /**< samples, for a program with a front end: one byte each is uint8 around 128, two
-                                  are int16, four float32, in the byte order of the machine; channels are mixed */
+  ET_LLM_INPUT_RAW_AUDIO = 5 /**< samples, as et_llm_prefill_samples: uint8 around 128, int16 or float32, by the bytes
+                                  of a sample, in the byte order of the machine; channels are averaged */
 };
 /** A part of a prompt. (1.7) */
 typedef struct et_llm_input {

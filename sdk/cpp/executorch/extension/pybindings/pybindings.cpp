@@ -89,7 +89,7 @@ constexpr const char* kVerifyDoc =
     "Runs a method with the inputs of a case, and returns its outputs if they equal the expected ones: within "
     "atol + rtol * |expected|, and exactly if they are not floating-point.";
 constexpr const char* kWriteEtdump =
-    "Writes the events since the last call as an ETDump and, where the program was loaded with a debug_buffer_size, "
+    "Writes the events since its last call as an ETDump and, where the program was loaded with a debug_buffer_size, "
     "the recorded tensors to debug_buffer_path. A warning says when the debug buffer was full.";
 
 void bind_module(py::module_& m) {

@@ -13,7 +13,7 @@ NS_ASSUME_NONNULL_BEGIN
                        width:(NSInteger)width
                       height:(NSInteger)height
                     channels:(NSInteger)channels;
-/// Floats that are normalised as the model's processor does.
+/// Floats that the caller has normalised, as the model's image processor in transformers does.
 - (instancetype)initWithFloatData:(NSData *)data
                             width:(NSInteger)width
                            height:(NSInteger)height
@@ -96,7 +96,7 @@ typedef NS_ENUM(NSInteger, ExecuTorchLLMMultimodalInputType) {
              tokenCallback:(nullable void (^)(NSString *))callback
                      error:(NSError **)error;
 
-/// Ends the current answer after the token at work.
+/// Ends the current answer after the current token.
 - (void)stop;
 /// Begins a new conversation. Also makes the runner usable again after an error.
 - (void)reset;

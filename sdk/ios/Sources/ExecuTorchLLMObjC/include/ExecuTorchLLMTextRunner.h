@@ -45,7 +45,7 @@ extern NSString *const ExecuTorchLLMErrorDomain;
 /// answer. `draft` cannot be used any more, unless this fails. Neither runner may generate meanwhile.
 - (BOOL)setDraft:(ExecuTorchLLMTextRunner *)draft error:(NSError **)error;
 
-/// Ends the current answer after the token at work.
+/// Ends the current answer after the current token.
 - (void)stop;
 /// Begins a new conversation. Also makes the runner usable again after an error.
 - (void)reset;

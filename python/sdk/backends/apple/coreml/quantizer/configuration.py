@@ -66,5 +66,6 @@ def _configuration(
         is_symmetric=is_symmetric,
         moving=_IS_MOVING[weight_observer],
     )
-    # is_qat suits calibration too: fake quantisation observes ranges, and only training graphs have batch norms.
+    # is_qat suits calibration too: fake quantisation observes ranges. The batch norms that it joins to convolutions
+    # occur only in training.
     return QuantizationConfig(outputs, outputs, weights, None, is_qat=True)

@@ -19,8 +19,8 @@ struct RawAudio {
   int32_t n_channels = 0;
   int32_t n_samples = 0;
 
-  /// Not in ExecuTorch: the samples from -1 to 1, [batch_size, n_samples], channels mixed. InvalidArgument if the
-  /// number of bytes differs from the sizes.
+  /// Not in ExecuTorch: the samples from -1 to 1, [batch_size, n_samples], the mean of the channels. InvalidArgument if
+  /// the number of bytes differs from the sizes.
   runtime::Result<std::vector<float>> samples() const;
 };
 

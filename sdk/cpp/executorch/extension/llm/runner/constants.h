@@ -28,9 +28,9 @@ inline constexpr auto kAudioEncoderMethod = "audio_encoder";
 inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
 inline constexpr auto kTextModelMethod = "text_decoder";
 
-/// Not in ExecuTorch: how a processor turns a picture of any size into tensors, as JSON; see image_preparation.h.
+/// Not in ExecuTorch: JSON that says how to turn a picture of any size into tensors; see image_preparation.h.
 inline constexpr auto kImageProcessor = "get_image_processor";
-/// Not in ExecuTorch: text_decoder for a picture whose positions all see each other, over the same cache.
+/// Not in ExecuTorch: like text_decoder, with its cache, for a picture, whose positions all attend to each other.
 inline constexpr auto kPictureDecoderMethod = "picture_decoder";
 /// Not in ExecuTorch: turns uint8 [channels, height, width] into the input of the vision encoder.
 inline constexpr auto kVisionPreprocessorMethod = "vision_preprocessor";

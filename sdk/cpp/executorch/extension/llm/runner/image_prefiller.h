@@ -13,7 +13,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// An application derives from it to pass images to its program. MultimodalPrefiller does so for this library.
+/// Applications derive from it to pass images to a program. This library has MultimodalPrefiller for that instead.
 class ImagePrefiller {
  public:
   /// `module` must outlive this.

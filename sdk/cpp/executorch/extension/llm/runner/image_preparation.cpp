@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kLongestSide = 4096;
 constexpr int64_t kMostTiles = 1024;
-constexpr size_t kLongestText = 4096;  // the text of a tile
+constexpr size_t kLongestText = 4096;  // bytes of each text
 
 /// Reads the number under a name, from 1 to `most`, into `out`, which is unchanged without the name.
 Error read(yyjson_val* object, const char* name, int64_t most, int32_t& out) {
@@ -59,7 +59,7 @@ std::string with_number(std::string text, const char* name, int32_t number) {
   return at == std::string::npos ? text : text.replace(at, std::strlen(name), std::to_string(number));
 }
 
-/// Processors compute sizes in double and drop the fraction.
+/// Hugging Face's image processors compute sizes in double and drop the fraction.
 int32_t whole_part(double value) {
   return static_cast<int32_t>(std::clamp(value, 0.0, static_cast<double>(INT32_MAX)));
 }
@@ -121,7 +121,7 @@ Result<ImagePreparation> ImagePreparation::parse(const std::string& json) {
   return made;
 }
 
-/// InvalidProgram if the entries do not belong together.
+/// InvalidProgram if an entry is missing or excludes another.
 Error ImagePreparation::check() const {
   ET_CHECK_OR_RETURN_ERROR(!token_.empty(), InvalidProgram, "method '%s': expected a token", kImageProcessor);
   if (patch_ > 0) {
@@ -129,8 +129,8 @@ Error ImagePreparation::check() const {
                                  least_pixels_ <= most_pixels_ && width_ == 0 && height_ == 0 && tile_.empty() &&
                                  shortest_edge_ == 0 && longest_edge_ == 0,
                              InvalidProgram,
-                             "method '%s': patches need merge (units of at most %d pixels), least_pixels, and at "
-                             "least as many most_pixels, and exclude the entries of whole pictures",
+                             "method '%s': with patch, expected merge (patch * merge at most %d), least_pixels up to "
+                             "most_pixels, and no width, height, tile, shortest_edge or longest_edge",
                              kImageProcessor, static_cast<int>(kLongestSide));
     return Error::Ok;
   }
@@ -154,7 +154,8 @@ Error ImagePreparation::check() const {
   return Error::Ok;
 }
 
-/// Scales both sides to multiples of a unit's, so that the picture has a number of pixels within the bounds.
+/// Scales both sides to multiples of the unit, patch * merge pixels, and the number of pixels to the range of the
+/// program.
 Result<Image> ImagePreparation::to_units(const Image& image) const {
   const int32_t longer = std::max(image.width(), image.height());
   const int32_t shorter = std::min(image.width(), image.height());
@@ -163,7 +164,7 @@ Result<Image> ImagePreparation::to_units(const Image& image) const {
                            image.width(), image.height());
   const int32_t unit = patch_ * merge_;
   const double pixels = static_cast<double>(image.width()) * image.height();
-  // The processor rounds halves to even numbers, like the default mode of std::nearbyint.
+  // Hugging Face's processor rounds halves to even numbers, as std::nearbyint does by default.
   double width = std::nearbyint(static_cast<double>(image.width()) / unit) * unit;
   double height = std::nearbyint(static_cast<double>(image.height()) / unit) * unit;
   if (height * width > most_pixels_) {
@@ -175,7 +176,7 @@ Result<Image> ImagePreparation::to_units(const Image& image) const {
     width = std::ceil(image.width() * scale / unit) * unit;
     height = std::ceil(image.height() * scale / unit) * unit;
   }
-  // A side is at least one unit, so that a strip may remain larger than the bound.
+  // A side is at least one unit, so a long strip can still have more than most_pixels_ pixels.
   ET_CHECK_OR_RETURN_ERROR(width * height <= most_pixels_, InvalidArgument,
                            "the picture has %d x %d pixels, which the processor scales to %d x %d; the program takes "
                            "at most %d pixels: cut it",
@@ -197,7 +198,7 @@ Result<Image> ImagePreparation::to_longest_edge(const Image& image) const {
   return resized(image, std::max(width, 1), std::max(height, 1), resample_);
 }
 
-/// Scales the sides to multiples of a tile's.
+/// Scales the sides to multiples of the side of a tile.
 Result<Image> ImagePreparation::to_multiple(const Image& image) const {
   const double ratio = static_cast<double>(image.width()) / image.height();
   int32_t width = up_to_multiple(image.width(), width_);
@@ -223,7 +224,7 @@ Result<Image> ImagePreparation::to_shortest_edge(const Image& image) const {
   const int32_t width = upright ? shortest_edge_ : longer(image.width(), image.height());
   const int32_t height = upright ? longer(image.height(), image.width()) : shortest_edge_;
   ET_ASSIGN_OR_RETURN(scaled, resized(image, width, height, resample_));
-  // Rounds like the processor, which pads a picture that is too small.
+  // Rounds like Hugging Face's processor, which pads a picture that is smaller than the part (a negative start).
   const auto start = [](int32_t length, int32_t part) {
     return length >= part ? (length - part) / 2 : -((part - length + 1) / 2);
   };

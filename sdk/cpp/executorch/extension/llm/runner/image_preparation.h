@@ -25,7 +25,7 @@ class ImagePreparation {
     std::vector<Image> images;  // of the size that the program takes
   };
 
-  /// Null if the program does not describe it. InvalidProgram, after a log line, for a description that cannot be used.
+  /// Null if the program does not describe the steps. InvalidProgram, after a log line, if it describes them wrongly.
   static runtime::Result<std::optional<ImagePreparation>> of(Module& module);
   /// Parses the JSON.
   static runtime::Result<ImagePreparation> parse(const std::string& json);

@@ -218,7 +218,7 @@ void bind_inputs(py::module_& m) {
         return std::make_pair(py::array_t<float>(static_cast<py::ssize_t>(sound.samples.size()), sound.samples.data()),
                               sound.sample_rate);
       },
-      py::arg("path"), "The samples of a WAV file from -1 to 1, its channels mixed, and the sampling rate.");
+      py::arg("path"), "The samples of a WAV file from -1 to 1, its channels averaged, and the sampling rate.");
 }
 
 }  // namespace llm

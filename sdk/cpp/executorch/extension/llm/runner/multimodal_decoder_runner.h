@@ -41,7 +41,7 @@ class MultimodalDecoderRunner : public TextDecoderRunner {
     return decode(embeddings, start_pos, method_name_);
   }
 
-  /// Not in ExecuTorch: by method `method`, the decoder or one that shares its cache. `more`: its inputs after
+  /// Not in ExecuTorch: runs `method`, which is the decoder or shares its cache. `more`: its inputs after
   /// the position.
   inline runtime::Result<executorch::aten::Tensor> decode(const runtime::EValue& embeddings, int64_t start_pos,
                                                           const std::string& method,

@@ -282,8 +282,8 @@ Result<TensorPtr> MultimodalPrefiller::encode_raw_audio(const RawAudio& audio) {
   const std::string method = kAudioPreprocessorMethod;
   ET_ASSIGN_OR_RETURN(found, has_method(method));
   ET_CHECK_OR_RETURN_ERROR(found, NotSupported,
-                           "the program has no method '%s': pass its features as Audio, or export the program with a "
-                           "front end",
+                           "the program has no method '%s': pass the features of the sound as Audio, or export the "
+                           "program with a front end, which computes them",
                            method.c_str());
   ET_ASSIGN_OR_RETURN(samples, audio.samples());
   ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));

@@ -34,9 +34,9 @@ using tokenizers::Tokenizer;
 ///   audio_preprocessor  samples, float32 [samples], to features (not in ExecuTorch)
 ///   token_embedding     tokens, int64 [1, tokens], to embeddings
 ///   text_decoder        embeddings and the position of the first of them to logits
-///   picture_decoder     the same for a whole picture, whose positions attend to each other; with int64 [3],
-///                       the inputs are the first position and the numbers of rows and columns
-///                       (not in ExecuTorch)
+///   picture_decoder     the same for a whole picture (not in ExecuTorch): its positions attend to each other,
+///                       or, if the model uses rows and columns, a third input, int64 [3], has the first
+///                       position and the numbers of rows and columns
 ///
 /// Embeddings are tensors whose last dimension is the decoder's; their rows take consecutive positions.
 class MultimodalPrefiller {

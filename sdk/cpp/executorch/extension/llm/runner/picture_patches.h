@@ -20,7 +20,7 @@ struct PicturePatches {
 };
 
 /// Cuts a picture into patches with sides of `side` pixels, in units of `merge` by `merge` patches. InvalidArgument,
-/// after a log line, unless the picture's sides are multiples of a unit's.
+/// after a log line, unless the picture's sides are multiples of the side of a unit.
 runtime::Result<PicturePatches> patches_of(const Image& image, int32_t side, int32_t merge);
 
 }  // namespace internal

@@ -26,7 +26,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// Replaces the placeholders in the text as the processor does, and prepares the pictures.
+/// Replaces the placeholders in the text as the model's processor in transformers does, and prepares the pictures.
 Result<ImagePreparation::Prepared> with_pictures(const std::string& text, const std::vector<Image>& images,
                                                  const ImagePreparation& preparation) {
   const std::string& place = preparation.place();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session file: magic, digest of the program, conversation, named buffers in blocks, each with a bit that marks bytes
-// other than zero, and the SHA-256 of everything before it. Integers have the machine's byte order, as the buffers do.
+// A session file: magic, digest of the program, conversation, named buffers (a bit for each block: whether it has bytes
+// other than zero; then those blocks), and the SHA-256 of everything before it. Integers have the machine's byte order,
+// as the buffers do.
 #include <executorch/extension/llm/runner/session_file.h>
 
 #include <algorithm>
@@ -103,7 +104,7 @@ class Writer final {
   std::vector<uint8_t> out_;
 };
 
-/// Reads what Writer wrote. After the end everything is 0 and is_whole() false.
+/// Reads what Writer wrote. Reads beyond the end give 0, and is_whole() is false then.
 class Reader final {
  public:
   Reader(const uint8_t* data, size_t size) : at_(data), left_(size) {}

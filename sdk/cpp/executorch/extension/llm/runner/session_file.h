@@ -27,9 +27,9 @@ struct SessionState {
   std::string unfinished;
 };
 
-/// Writes a conversation and the mutable state of the method `method` to a file, which only its user can read. The file
+/// Writes a conversation and the mutable state of the method `method` to a file that only its owner can read. The file
 /// is replaced as a whole or not at all. Blocks of zeros take no space. Errors, after a log line: NotSupported if the
-/// program does not identify itself or its state; AccessFailed if the file cannot be written.
+/// program has no digest or no named buffers; AccessFailed if the file cannot be written.
 runtime::Error write_session(const std::string& path, Module& module, const std::string& method,
                              const SessionState& state);
 

@@ -54,8 +54,8 @@ struct Sound {
   int32_t sample_rate = 0;
 };
 
-/// The sound of a WAV file, its channels mixed. AccessFailed if the file cannot be read; InvalidExternalData, after a
-/// log line, for one that is cut or of another format.
+/// The sound of a WAV file, the mean of its channels. AccessFailed if the file cannot be read; InvalidExternalData,
+/// after a log line, for one that is cut or of another format.
 runtime::Result<Sound> read_wav(const std::string& path);
 
 /// InvalidArgument, after a log line that says how to convert the file, unless the sound has this sample rate.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The targets of the stand-in."""
+"""The targets that the stand-in for NXP's SDK knows."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ inline size_t get_num_leading_null_indices(TensorOptList indices) {
 }
 
 /// For each dimension of the input, the dimension of the result that it becomes; -1 if it has an index. The result has
-/// the dimensions of the indices in place of the first index if they are `adjacent`, otherwise in front.
+/// the dimensions of the indices in place of the first index if the indices are `adjacent`, otherwise in front.
 inline void compute_dim_map(const Tensor& in, TensorOptList indices, int32_t* dim_map, bool adjacent) {
   const auto broadcast = static_cast<int32_t>(get_indices_broadcast_ndim(indices));
   int32_t next = adjacent ? 0 : broadcast;

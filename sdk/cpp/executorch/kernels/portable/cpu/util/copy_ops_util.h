@@ -69,7 +69,7 @@ void as_strided_copy(const Tensor& in, ::executorch::aten::ArrayRef<int64_t> siz
   }
 }
 
-/// `expand_sizes` names at least the dimensions of `input`.
+/// Checks that `expand_sizes` has a size for each dimension of `input`, or more.
 ET_NODISCARD inline bool check_expand_copy_args(const Tensor& input, ::executorch::aten::ArrayRef<int64_t> expand_sizes,
                                                 bool implicit, Tensor& out) {
   ET_CHECK_OR_RETURN_FALSE(!implicit, "expand: implicit expansion is not supported");
@@ -80,7 +80,7 @@ ET_NODISCARD inline bool check_expand_copy_args(const Tensor& input, ::executorc
   return tensors_have_same_dtype(input, out);
 }
 
-/// A size of -1 keeps the dimension's. Returns false, and logs, if a size other than 1 is expanded.
+/// A size of -1 keeps the size of the dimension. Returns false, and logs, if a size other than 1 is expanded.
 ET_NODISCARD inline bool get_expand_copy_out_target_size(
     ::executorch::aten::ArrayRef<::executorch::aten::SizesType> self_sizes,
     ::executorch::aten::ArrayRef<int64_t> expand_sizes, ::executorch::aten::SizesType* output_sizes,

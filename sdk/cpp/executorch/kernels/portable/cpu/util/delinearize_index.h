@@ -10,7 +10,7 @@
 namespace torch {
 namespace executor {
 
-/// The index in each dimension of the element at `linear_index`. Aborts if they do not fit.
+/// The index in each dimension of the element at `linear_index`. Aborts if `out_indexes` is too short or a size is 0.
 inline void delinearize_index(size_t linear_index, ::executorch::aten::ArrayRef<::executorch::aten::SizesType> shape,
                               size_t* out_indexes, const size_t out_indexes_len) {
   ET_CHECK_MSG(shape.size() <= out_indexes_len, "%zu indexes do not fit in an array of %zu", shape.size(),

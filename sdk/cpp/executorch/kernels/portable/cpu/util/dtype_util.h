@@ -14,7 +14,7 @@ namespace executor {
 namespace native {
 namespace utils {
 
-/// Dtypes that an operand may have. REAL: integers and floating point numbers of 32 and 64 bits; H: float16; B: bool;
+/// Dtypes that an operand may have. REAL: integers of 8 to 64 bits, float32 and float64; H: float16; B: bool;
 /// BF16: bfloat16. The compute type is the C++ type of the computation; the common type is this type or, if it is
 /// float, also float16 or bfloat16.
 enum class SupportedTensorDtypes {

@@ -2,7 +2,7 @@
 /**
  * @file
  * The arguments of gathering and scattering, for custom kernels. A check logs what it expected and returns false.
- * Checks read the indices. A scalar counts as a vector of one element.
+ * Checks read the indices (check_select_scatter_args has none). A scalar counts as a vector of one element.
  */
 #pragma once
 

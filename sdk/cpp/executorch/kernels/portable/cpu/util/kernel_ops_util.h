@@ -208,7 +208,7 @@ ET_NODISCARD inline Error resize_constant_pad_output(const Tensor& in, ::executo
   return resize_tensor(out, ::executorch::aten::ArrayRef<::executorch::aten::SizesType>(sizes, rank));
 }
 
-/// Checks that `weight` is a matrix, and that `indices` are numbers of its rows.
+/// Checks that `weight` is a matrix and `out` has its dtype and one dimension more than `indices`, which are not read.
 ET_NODISCARD inline bool check_embedding_args(const Tensor& weight, const Tensor& indices, const Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensor_is_rank(weight, 2));
   ET_LOG_AND_RETURN_IF_FALSE(tensor_is_rank(out, static_cast<size_t>(indices.dim()) + 1));

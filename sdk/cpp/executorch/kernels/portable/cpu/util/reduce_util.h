@@ -95,7 +95,7 @@ class ReducedDims {
     return count;
   }
 
-  /// Calls `fn(position, index)` for the elements `start` to `end` of a result. Negative values count from the end.
+  /// Calls `fn(position, index)` for the elements of result `out_ix` from `start` to `end`; negative: from the end.
   template <typename Fn>
   void for_each(const Fn& fn, size_t out_ix, int64_t start, int64_t end) const {
     ET_CHECK_MSG(out_ix < count(false), "there is no element %zu of %zu in the result", out_ix, count(false));

@@ -111,7 +111,7 @@ ET_NODISCARD inline bool check_view_copy_args(const Tensor& self, ::executorch::
       out, ::executorch::aten::ArrayRef<::executorch::aten::SizesType>(sizes, size_int64_t.size()));
 }
 
-/// The copy is blocking, and is contiguous or keeps a memory format that is contiguous.
+/// Checks that the copy is blocking, and that its memory format, if one is given, is contiguous.
 ET_NODISCARD inline bool check_to_copy_args(const Tensor& input, bool non_blocking,
                                             std::optional<::executorch::aten::MemoryFormat> memory_format,
                                             Tensor& out) {

@@ -3,7 +3,7 @@ package org.pytorch.executorch
 
 /**
  * The library throws these exceptions when a call of the runtime fails. Each kind of failure has a class, so that a
- * `when` over them needs no `else`. All are [ExecutorchRuntimeException]s, the documented class, with the same code and message.
+ * `when` over them needs no `else`. All are [ExecutorchRuntimeException]s, which is ExecuTorch's class, with its code and message.
  *
  *     try {
  *       Module.load(path)

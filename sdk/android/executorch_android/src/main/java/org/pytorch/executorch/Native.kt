@@ -49,7 +49,7 @@ internal object Native {
   /** See [ValueMetadata.read]. */
   @JvmStatic external fun methodValues(module: Long, method: ByteArray, outputs: Boolean): LongArray
 
-  /** Tensors among the outputs refer to the module's memory. [run] owns the result: the call sets its `result`. */
+  /** Tensors among the outputs refer to the module's memory. [run] owns the native result: the call sets `run.result`. */
   @JvmStatic
   external fun execute(
     module: Long,
@@ -73,7 +73,7 @@ internal object Native {
 
   @JvmStatic external fun bundledCaseCount(module: Long, method: ByteArray): Int
 
-  /** Outputs as of [execute]. */
+  /** Like [execute], with the inputs of test case [index]. */
   @JvmStatic external fun executeBundled(module: Long, method: ByteArray, index: Int, run: Run): Array<EValue>
 
   @JvmStatic external fun verifyBundled(module: Long, method: ByteArray, index: Int, rtol: Double, atol: Double)

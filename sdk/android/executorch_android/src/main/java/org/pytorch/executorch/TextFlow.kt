@@ -12,8 +12,8 @@ import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.launch
 
 /**
- * The pieces of text that [make] gives to its argument, in [Dispatchers.IO]. [stop] ends it when the collector is
- * cancelled or has enough.
+ * The pieces of text that [make] gives to its argument. [make] runs in [Dispatchers.IO], and [stop] ends it when the
+ * collector is cancelled or has enough.
  */
 internal fun textFlow(stop: () -> Unit, make: ((String) -> Unit) -> Unit): Flow<String> =
   channelFlow {

@@ -63,7 +63,7 @@ constructor(
   public fun load(): Int = nativeModel.use { ExecutorchRuntimeException.OK }
 
   /**
-   * The text of a WAV file with the model's sampling rate, whose channels are mixed. A long file is transcribed in windows
+   * The text of a WAV file with the model's sampling rate, whose channels are averaged. A long file is transcribed in windows
    * of as much sound as the model takes, each by itself.
    *
    * @param config null: the settings that the program names, and the defaults of [AsrTranscribeConfig].
@@ -92,7 +92,7 @@ constructor(
    * ends, so that no word is cut.
    *
    * @param callback receives each part, too.
-   * @throws ExecutorchException as [transcribe], and for a program that does not name the tokens of times, or that cannot
+   * @throws ExecutorchException as [transcribe], and for a program that names no tokens for timestamps, or that cannot
    *   find times of words although [AsrTranscribeConfig.wordTimes] is set.
    */
   @JvmOverloads
@@ -139,13 +139,13 @@ constructor(
    */
   public fun detectLanguage(samples: FloatArray): Long = nativeModel.use { Native.asrDetectLanguage(it, samples) }
 
-  /** Ends the current transcription after the token at work. May be called from any thread, also from the callback. */
+  /** Ends the current transcription after the current token. May be called from any thread, also from the callback. */
   public fun stop(): Unit = nativeModel.meanwhile { Native.asrStop(it) }
 
   /**
    * Frees the model. Calling it again has no effect.
    *
-   * @throws IllegalStateException if the model is at work in this or another thread.
+   * @throws IllegalStateException if the model is running in this or another thread.
    */
   override fun close(): Unit = nativeModel.close()
 

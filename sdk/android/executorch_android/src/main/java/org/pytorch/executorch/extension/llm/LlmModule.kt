@@ -103,8 +103,9 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
    *
    * @param seqLen the most tokens of prompt and answer together.
    * @param echo whether the callback receives the prompt first.
-   * @return 0. Failures are exceptions, after which [resetContext] must be called. A prompt that is too long for the
-   *   context is an [ExecutorchRuntimeException.ExecutorchInvalidArgumentException].
+   * @return 0. Failures are exceptions. Settings or a prompt that cannot be used, such as a prompt that is too long for
+   *   the context, are an [ExecutorchRuntimeException.ExecutorchInvalidArgumentException] and leave the conversation as
+   *   it was. After a failure of the model itself, later calls may fail until [resetContext].
    */
   @JvmOverloads
   public fun generate(prompt: String, seqLen: Int, llmCallback: LlmCallback, echo: Boolean = true): Int =
@@ -161,7 +162,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
 
   /**
    * [generate] with a picture before the prompt: [channels] planes of [height] rows of [width] numbers from 0 to 255. With
-   * null, or no pixels, it is the same as the others. The picture's tokens count as those of the prompt. A picture or
+   * null, or no pixels, it acts as [generate] without a picture. The picture's tokens count as those of the prompt. A picture or
    * prompt that cannot be used leaves the conversation as it was.
    */
   @JvmOverloads
@@ -209,7 +210,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
     return prefill { Native.llmPrefillMedia(it, INPUT_IMAGE, intArrayOf(width, height, channels), pixels) }
   }
 
-  /** The same for numbers that are normalised as the model's processor does. */
+  /** The same for numbers that the caller has normalised, as the image processor of the model in transformers does. */
   public fun prefillImages(image: FloatArray, width: Int, height: Int, channels: Int): Long = prefill {
     Native.llmPrefillMedia(it, INPUT_NORMALIZED_IMAGE, intArrayOf(width, height, channels), image)
   }
@@ -241,9 +242,9 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
   }
 
   /**
-   * The same for samples, [batchSize] x [nChannels] x [nSamples], of a program with a front end. A sample of one byte
-   * is an unsigned number around 128, of two bytes a signed number, of four bytes a float, in native byte order. Channels
-   * are mixed.
+   * The same for samples, [batchSize] x [nChannels] x [nSamples], for a program that computes the features itself. A
+   * sample of one byte is an unsigned number around 128, of two bytes a signed number, of four bytes a float, in native
+   * byte order. Channels are averaged.
    */
   public fun prefillRawAudio(audio: ByteArray, batchSize: Int, nChannels: Int, nSamples: Int): Long = prefill {
     Native.llmPrefillMedia(it, INPUT_RAW_AUDIO, intArrayOf(batchSize, nChannels, nSamples), audio)
