@@ -70,6 +70,7 @@ static void TestTensors(void) {
     ExecuTorchTensor *first = [[ExecuTorchTensor alloc] initWithData:kept shape:shape dataType:ExecuTorchDataTypeFloat];
     second = [[ExecuTorchTensor alloc] initWithTensor:first];
     [first mutableBytesWithHandler:^(void *pointer, NSInteger count, ExecuTorchDataType dataType) {
+      CHECK(count == 4 && dataType == ExecuTorchDataTypeFloat, first);
       ((float *)pointer)[0] = 6;
     }];
     CHECK(FirstOf(first) == 6, first);

@@ -133,7 +133,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
 
   /** If a plane of [bytes] bytes lacks its last byte, returns a copy that has this byte; else returns the plane. */
   private fun complete(plane: ByteBuffer, bytes: Long): ByteBuffer {
-    if (bytes < 4 || plane.capacity() != bytes - 1) return plane
+    if (bytes < 4 || plane.capacity().toLong() != bytes - 1) return plane
     val source = plane.duplicate()
     source.clear()
     val whole = ByteBuffer.allocateDirect(bytes.toInt()).put(source)
