@@ -85,7 +85,12 @@ static ExecuTorchValue *ReadOutput(const et_value *value, NSError **error) {
       NSString *text = [[NSString alloc] initWithBytes:value->payload.as_span.data
                                                 length:value->payload.as_span.size
                                               encoding:NSUTF8StringEncoding];
-      return [ExecuTorchValue valueWithString:text ?: @""];
+      if (text == nil && error != NULL) {
+        *error = [NSError errorWithDomain:ExecuTorchErrorDomain
+                                     code:ExecuTorchErrorCodeInvalidType
+                                 userInfo:@{NSLocalizedDescriptionKey : @"an output is a text that is not UTF-8"}];
+      }
+      return text != nil ? [ExecuTorchValue valueWithString:text] : nil;
     }
     case ET_TAG_DOUBLE:
       return [ExecuTorchValue valueWithDouble:value->payload.as_double];

@@ -52,6 +52,30 @@ static double Uniform(void) {
   return (double)(bits >> 8) / (double)(1 << 24);
 }
 
+/// Whether an element can be the whole number `number`; true for floating-point types, which round it.
+static BOOL Holds(ExecuTorchDataType dataType, long long number) {
+  switch (dataType) {
+    case ExecuTorchDataTypeBool:
+      return number == 0 || number == 1;
+    case ExecuTorchDataTypeByte:
+      return number >= 0 && number <= UINT8_MAX;
+    case ExecuTorchDataTypeChar:
+      return number >= INT8_MIN && number <= INT8_MAX;
+    case ExecuTorchDataTypeShort:
+      return number >= INT16_MIN && number <= INT16_MAX;
+    case ExecuTorchDataTypeInt:
+      return number >= INT32_MIN && number <= INT32_MAX;
+    case ExecuTorchDataTypeUInt16:
+      return number >= 0 && number <= UINT16_MAX;
+    case ExecuTorchDataTypeUInt32:
+      return number >= 0 && number <= UINT32_MAX;
+    case ExecuTorchDataTypeUInt64:
+      return number >= 0;
+    default:
+      return YES;
+  }
+}
+
 @implementation ExecuTorchTensor (Factories)
 
 + (instancetype)tensorWithShape:(NSArray<NSNumber *> *)shape
@@ -136,6 +160,11 @@ static double Uniform(void) {
   if (low >= high) {
     [NSException raise:NSInvalidArgumentException
                 format:@"expected low < high, found %ld and %ld", (long)low, (long)high];
+  }
+  if (!Holds(dataType, low) || !Holds(dataType, high - 1)) {
+    [NSException raise:NSInvalidArgumentException
+                format:@"expected numbers that elements of type %s can be, found %ld to %ld", et_dtype_name(dataType),
+                       (long)low, (long)high - 1];
   }
   const uint64_t range = (uint64_t)high - (uint64_t)low;
   return [self tensorWithShape:shape

@@ -57,12 +57,43 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
   return made;
 }
 
+/// The bytes of an NSData, which a tensor and its views use. They are copied before the first change, so their address
+/// may change.
+@interface ExecuTorchSharedBytes : NSObject
+@property(nonatomic, readonly) void *pointer;
+- (instancetype)initWithData:(NSData *)data;
+- (void)prepareForChange;
+@end
+
+@implementation ExecuTorchSharedBytes {
+  NSData *_data;
+  BOOL _isOwn;
+}
+
+- (instancetype)initWithData:(NSData *)data {
+  self = [super init];
+  _data = data;
+  return self;
+}
+
+- (void *)pointer {
+  return (void *)_data.bytes;
+}
+
+- (void)prepareForChange {
+  if (!_isOwn) {
+    _data = [_data mutableCopy];
+    _isOwn = YES;
+  }
+}
+
+@end
+
 @implementation ExecuTorchTensor {
   et_tensor *_runtimeTensor;
-  id _owner;       // owner of the memory; nil if the runtime owns it or the caller keeps it
-  BOOL _isShared;  // the memory belongs to an immutable object: copy it before a change
+  id _owner;                      // keeps the memory; nil if the runtime owns it or the caller keeps it
+  ExecuTorchSharedBytes *_bytes;  // the memory of this tensor and its views, if it is that of an NSData
 }
-@synthesize runtimeTensor = _runtimeTensor;
 
 - (instancetype)initWithRuntimeTensor:(et_tensor *)tensor {
   self = [super init];
@@ -74,18 +105,32 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
   et_tensor_free(_runtimeTensor);
 }
 
-- (instancetype)initWithTensor:(ExecuTorchTensor *)tensor {
-  const et_tensor *other = tensor.runtimeTensor;
+/// Another tensor over memory like that of `other`.
+static et_tensor *Wrap(const et_tensor *other, void *pointer) {
   et_tensor *made = NULL;
   et_error *failure = NULL;
   const et_status status =
       et_tensor_wrap(et_tensor_dtype(other), et_tensor_sizes(other), et_tensor_rank(other), et_tensor_dim_order(other),
-                     (void *)et_tensor_data(other), et_tensor_nbytes(other), NULL, NULL, &made, &failure);
+                     pointer, et_tensor_nbytes(other), NULL, NULL, &made, &failure);
   Require(status, failure);
-  self = [self initWithRuntimeTensor:made];
-  // `tensor` leaves shared memory when it is changed, so it cannot keep that memory alive.
-  _owner = tensor->_isShared ? tensor->_owner : tensor;
-  _isShared = tensor->_isShared;
+  return made;
+}
+
+- (et_tensor *)runtimeTensor {
+  // Another view of the same bytes may have copied them.
+  if (_bytes != nil && _bytes.pointer != et_tensor_data(_runtimeTensor)) {
+    et_tensor *made = Wrap(_runtimeTensor, _bytes.pointer);
+    et_tensor_free(_runtimeTensor);
+    _runtimeTensor = made;
+  }
+  return _runtimeTensor;
+}
+
+- (instancetype)initWithTensor:(ExecuTorchTensor *)tensor {
+  et_tensor *other = tensor.runtimeTensor;
+  self = [self initWithRuntimeTensor:Wrap(other, et_tensor_mutable_data(other))];
+  _owner = tensor;
+  _bytes = tensor->_bytes;
   return self;
 }
 
@@ -119,13 +164,13 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
     [NSException raise:NSInvalidArgumentException
                 format:@"a tensor of these sizes has %zu bytes, found %lu", wanted, (unsigned long)data.length];
   }
+  data = [data copy];  // of an NSMutableData, which may move or change its bytes
   const NSInteger size = ExecuTorchSizeOfDataType(dataType);
   if (size > 0 && (uintptr_t)data.bytes % (uintptr_t)size != 0) {
     return [self initWithBytes:data.bytes shape:shape dataType:dataType];
   }
   self = [self initWithBytesNoCopy:(void *)data.bytes shape:shape dataType:dataType];
-  _owner = data;
-  _isShared = YES;
+  _bytes = [[ExecuTorchSharedBytes alloc] initWithData:data];
   return self;
 }
 
@@ -160,7 +205,7 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
 - (id)copyWithZone:(NSZone *)zone {
   et_tensor *made = NULL;
   et_error *failure = NULL;
-  const et_status status = et_tensor_clone(_runtimeTensor, &made, &failure);
+  const et_status status = et_tensor_clone(self.runtimeTensor, &made, &failure);
   Require(status, failure);
   return [[[self class] allocWithZone:zone] initWithRuntimeTensor:made];
 }
@@ -212,21 +257,12 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
 }
 
 - (void)bytesWithHandler:(void(NS_NOESCAPE ^)(const void *, NSInteger, ExecuTorchDataType))handler {
-  handler(et_tensor_data(_runtimeTensor), self.count, self.dataType);
+  handler(et_tensor_data(self.runtimeTensor), self.count, self.dataType);
 }
 
 - (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *, NSInteger, ExecuTorchDataType))handler {
-  if (_isShared) {
-    et_tensor *copy = NULL;
-    et_error *failure = NULL;
-    const et_status status = et_tensor_clone(_runtimeTensor, &copy, &failure);
-    Require(status, failure);
-    et_tensor_free(_runtimeTensor);
-    _runtimeTensor = copy;
-    _owner = nil;
-    _isShared = NO;
-  }
-  handler(et_tensor_mutable_data(_runtimeTensor), self.count, self.dataType);
+  [_bytes prepareForChange];
+  handler(et_tensor_mutable_data(self.runtimeTensor), self.count, self.dataType);
 }
 
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error {
@@ -247,19 +283,20 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
   int32_t sizes[kMaxRank];
   const NSUInteger rank = ReadShape(shape, sizes);
   et_error *failure = NULL;
-  if (rank == et_tensor_rank(_runtimeTensor)) {
-    const et_status status = et_tensor_resize(_runtimeTensor, sizes, rank, &failure);
+  et_tensor *current = self.runtimeTensor;
+  if (rank == et_tensor_rank(current)) {
+    const et_status status = et_tensor_resize(current, sizes, rank, &failure);
     return ExecuTorchCheck(status, failure, error);
   }
   // Makes another tensor over the same memory. It keeps the first one, which may own the memory.
   et_tensor *made = NULL;
   const et_status status =
-      et_tensor_wrap(et_tensor_dtype(_runtimeTensor), sizes, rank, NULL, (void *)et_tensor_data(_runtimeTensor),
-                     et_tensor_nbytes(_runtimeTensor), NULL, NULL, &made, &failure);
+      et_tensor_wrap(et_tensor_dtype(current), sizes, rank, NULL, et_tensor_mutable_data(current),
+                     et_tensor_nbytes(current), NULL, NULL, &made, &failure);
   if (!ExecuTorchCheck(status, failure, error)) {
     return NO;
   }
-  ExecuTorchTensor *before = [[ExecuTorchTensor alloc] initWithRuntimeTensor:_runtimeTensor];
+  ExecuTorchTensor *before = [[ExecuTorchTensor alloc] initWithRuntimeTensor:current];
   before->_owner = _owner;
   _runtimeTensor = made;
   _owner = before;
@@ -273,7 +310,7 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
   ExecuTorchTensor *tensor = other;
   return self.dataType == tensor.dataType && [self.shape isEqual:tensor.shape] &&
          [self.dimensionOrder isEqual:tensor.dimensionOrder] &&
-         (self.count == 0 || memcmp(et_tensor_data(_runtimeTensor), et_tensor_data(tensor->_runtimeTensor),
+         (self.count == 0 || memcmp(et_tensor_data(self.runtimeTensor), et_tensor_data(tensor.runtimeTensor),
                                     et_tensor_nbytes(_runtimeTensor)) == 0);
 }
 

@@ -64,19 +64,6 @@ static void TestTensors(void) {
   }];
   CHECK(FirstOf(shared) == 5 && ((const float *)bytes.bytes)[0] == 101, shared);
 
-  ExecuTorchTensor *second = nil;
-  @autoreleasepool {
-    NSData *kept = [NSData dataWithBytes:data length:sizeof(data)];
-    ExecuTorchTensor *first = [[ExecuTorchTensor alloc] initWithData:kept shape:shape dataType:ExecuTorchDataTypeFloat];
-    second = [[ExecuTorchTensor alloc] initWithTensor:first];
-    [first mutableBytesWithHandler:^(void *pointer, NSInteger count, ExecuTorchDataType dataType) {
-      CHECK(count == 4 && dataType == ExecuTorchDataTypeFloat, first);
-      ((float *)pointer)[0] = 6;
-    }];
-    CHECK(FirstOf(first) == 6, first);
-  }
-  CHECK(FirstOf(second) == 101, second);  // it keeps the data, which the other tensor has left
-
   ExecuTorchTensor *numbers = [[ExecuTorchTensor alloc] initWithScalars:@[ @1, @2, @3 ]
                                                                   shape:@[ @3 ]
                                                                dataType:ExecuTorchDataTypeInt];
@@ -115,6 +102,55 @@ static void TestTensors(void) {
     }
   }];
   CHECK(differs, wide);
+}
+
+/// Views use the same memory, also after the bytes of an NSData were copied for a change: IOS-12, IOS-15.
+static void TestViewsOfData(void) {
+  float data[] = {1, 2, 3, 4};
+  ExecuTorchTensor *tensor = nil, *view = nil;
+  @autoreleasepool {
+    NSData *bytes = [NSData dataWithBytes:data length:sizeof(data)];
+    tensor = [[ExecuTorchTensor alloc] initWithData:bytes shape:@[ @4 ] dataType:ExecuTorchDataTypeFloat];
+    view = [[ExecuTorchTensor alloc] initWithTensor:tensor];
+    [tensor mutableBytesWithHandler:^(void *pointer, NSInteger count, ExecuTorchDataType dataType) {
+      CHECK(pointer != bytes.bytes && count == 4 && dataType == ExecuTorchDataTypeFloat, tensor);
+      ((float *)pointer)[0] = 5;
+    }];
+    CHECK(((const float *)bytes.bytes)[0] == 1, tensor);
+  }
+  CHECK(FirstOf(tensor) == 5 && FirstOf(view) == 5 && [view isEqual:tensor], view);
+  CHECK([view resizeToShape:(@[ @2, @2 ]) error:NULL], view);
+  [view mutableBytesWithHandler:^(void *pointer, NSInteger count, ExecuTorchDataType dataType) {
+    CHECK(count == 4 && dataType == ExecuTorchDataTypeFloat, view);
+    ((float *)pointer)[0] = 6;
+  }];
+  CHECK(FirstOf(tensor) == 6 && FirstOf(view) == 6 && FirstOf([view copy]) == 6, view);
+
+  NSMutableData *growing = [NSMutableData dataWithBytes:data length:sizeof(data)];
+  ExecuTorchTensor *fixed = [[ExecuTorchTensor alloc] initWithData:growing
+                                                             shape:@[ @4 ]
+                                                          dataType:ExecuTorchDataTypeFloat];
+  ((float *)growing.mutableBytes)[0] = 7;
+  [growing setLength:1 << 20];
+  CHECK(FirstOf(fixed) == 1, fixed);
+}
+
+/// Whether elements of `randint` of that range cannot be made.
+static BOOL Refuses(NSInteger low, NSInteger high, ExecuTorchDataType dataType) {
+  @try {
+    (void)[ExecuTorchTensor randintTensorWithLow:low high:high shape:@[ @1 ] dataType:dataType];
+  } @catch (NSException *exception) {
+    return [exception.name isEqual:NSInvalidArgumentException];
+  }
+  return NO;
+}
+
+/// IOS-14.
+static void TestRangesOfRandomIntegers(void) {
+  CHECK(Refuses(3, 3, ExecuTorchDataTypeLong) && Refuses(4, 3, ExecuTorchDataTypeLong), @"empty ranges");
+  CHECK(Refuses(0, 257, ExecuTorchDataTypeByte) && !Refuses(0, 256, ExecuTorchDataTypeByte), @"bytes");
+  CHECK(Refuses(-129, 0, ExecuTorchDataTypeChar) && !Refuses(-128, 128, ExecuTorchDataTypeChar), @"chars");
+  CHECK(Refuses(-1, 1, ExecuTorchDataTypeUInt64) && Refuses(0, 3, ExecuTorchDataTypeBool), @"unsigned, Booleans");
 }
 
 /// IOS-06, IOS-19, IOS-21.
@@ -206,6 +242,8 @@ int main(int count, char **arguments) {
     CHECK(count == 2, @"the folder of the corpus is the one argument");
     NSString *corpus = [NSString stringWithUTF8String:arguments[1]];
     TestTensors();
+    TestViewsOfData();
+    TestRangesOfRandomIntegers();
     TestModules(corpus);
     TestListsAndCancellation([corpus stringByDeletingLastPathComponent]);
     TestLog();

@@ -58,7 +58,7 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
                         shape:(NSArray<NSNumber *> *)shape
                      dataType:(ExecuTorchDataType)dataType;
 /// Uses the bytes of `data`, exactly as many as the tensor has, and keeps `data`. mutableBytesWithHandler: copies them
-/// first.
+/// first; views of the tensor use the copy, too. The bytes of an NSMutableData are copied at once.
 - (instancetype)initWithData:(NSData *)data shape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 - (instancetype)initWithScalars:(NSArray<NSNumber *> *)scalars
                           shape:(NSArray<NSNumber *> *)shape
@@ -101,7 +101,7 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 /// Random numbers of the normal distribution with mean 0 and variance 1.
 + (instancetype)randnTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 + (instancetype)randnTensorLikeTensor:(ExecuTorchTensor *)tensor;
-/// Random whole numbers in [low, high).
+/// Random whole numbers in [low, high). Raises if the range is empty or elements of the type cannot be its numbers.
 + (instancetype)randintTensorWithLow:(NSInteger)low
                                 high:(NSInteger)high
                                shape:(NSArray<NSNumber *> *)shape
