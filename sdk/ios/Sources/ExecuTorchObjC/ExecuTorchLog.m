@@ -3,8 +3,12 @@
 
 #import "ExecuTorchInternal.h"
 
+/// Whether this thread is running a sink.
+static _Thread_local BOOL isInSink = NO;
+
 @implementation ExecuTorchLog {
   NSHashTable<id<ExecuTorchLogSink>> *_sinks;
+  NSLock *_installation;  // serializes setting the runtime's sink, so that the last change of `_sinks` wins
 }
 
 + (instancetype)sharedLog {
@@ -20,6 +24,7 @@
 - (instancetype)initWithSinks:(NSHashTable *)sinks {
   self = [super init];
   _sinks = sinks;
+  _installation = [[NSLock alloc] init];
   return self;
 }
 
@@ -30,6 +35,7 @@ static void Forward(et_log_level level, const char *file, size_t line, const cha
   @synchronized(log) {
     sinks = log->_sinks.allObjects;
   }
+  isInSink = YES;
   for (id<ExecuTorchLogSink> sink in sinks) {
     [sink logWithLevel:(ExecuTorchLogLevel)kLevels[level]
              timestamp:[NSDate date].timeIntervalSince1970
@@ -37,26 +43,42 @@ static void Forward(et_log_level level, const char *file, size_t line, const cha
                   line:line
                message:[NSString stringWithUTF8String:message] ?: @""];
   }
+  isInSink = NO;
+}
+
+- (void)matchRuntime {
+  [_installation lock];
+  BOOL isWanted = NO;
+  @synchronized(self) {
+    isWanted = _sinks.allObjects.count > 0;
+  }
+  // The pointer stays valid, because the log object is never freed. The call is outside of that lock: it waits for lines
+  // that are being logged, and Forward takes the lock for each of them.
+  et_set_log_sink(isWanted ? Forward : NULL, (__bridge void *)self, ET_LOG_LEVEL_DEBUG, NULL);
+  [_installation unlock];
+}
+
+- (void)install {
+  // The runtime refuses another sink from within one, and waits for running sinks elsewhere.
+  if (isInSink) {
+    [NSThread detachNewThreadSelector:@selector(matchRuntime) toTarget:self withObject:nil];
+  } else {
+    [self matchRuntime];
+  }
 }
 
 - (void)addSink:(id<ExecuTorchLogSink>)sink {
   @synchronized(self) {
     [_sinks addObject:sink];
   }
-  // The pointer stays valid, because the log object is never freed. The call is outside of the lock: it waits for lines
-  // that are being logged, and Forward takes the lock for each of them.
-  et_set_log_sink(Forward, (__bridge void *)self, ET_LOG_LEVEL_DEBUG, NULL);
+  [self install];
 }
 
 - (void)removeSink:(id<ExecuTorchLogSink>)sink {
-  BOOL isLast = NO;
   @synchronized(self) {
     [_sinks removeObject:sink];
-    isLast = _sinks.allObjects.count == 0;
   }
-  if (isLast) {
-    et_set_log_sink(NULL, NULL, ET_LOG_LEVEL_DEBUG, NULL);
-  }
+  [self install];
 }
 
 @end

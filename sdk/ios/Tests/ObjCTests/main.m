@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Objective-C classes, run: ObjCTests FOLDER-OF-THE-CORPUS (sdk/ios/check_objc).
 #import <CExecuTorch/llm.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #import "ExecuTorchObjC.h"
 #import "check.h"
@@ -19,6 +21,21 @@ static int lines = 0;
              message:(NSString *)message {
   CHECK(level == ExecuTorchLogLevelError && timestamp > 1.6e9 && filename.length > 0 && line > 0, message);
   lines += [message rangeOfString:@"/no/such/file.pte"].length > 0 ? 1 : 0;
+}
+@end
+
+/// Removes itself when it gets a line.
+@interface OnceSink : NSObject <ExecuTorchLogSink>
+@end
+
+@implementation OnceSink
+- (void)logWithLevel:(ExecuTorchLogLevel)level
+           timestamp:(NSTimeInterval)timestamp
+            filename:(NSString *)filename
+                line:(NSUInteger)line
+             message:(NSString *)message {
+  CHECK(level == ExecuTorchLogLevelError && timestamp > 0 && line > 0 && filename != nil, message);
+  [[ExecuTorchLog sharedLog] removeSink:self];
 }
 @end
 
@@ -237,6 +254,28 @@ static void TestLog(void) {
   CHECK(![[[ExecuTorchModule alloc] initWithFilePath:@"/no/such/file.pte"] load:NULL] && lines == before, sink);
 }
 
+/// The system's log gets lines again after the last sink has removed itself: IOS-22.
+static void TestSinkThatRemovesItself(void) {
+  NSString *path = [NSTemporaryDirectory() stringByAppendingPathComponent:[NSUUID UUID].UUIDString];
+  const int terminal = dup(STDERR_FILENO);
+  const int file = open(path.fileSystemRepresentation, O_CREAT | O_RDWR, 0600);
+  CHECK(terminal >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0, path);
+  OnceSink *sink = [[OnceSink alloc] init];
+  [[ExecuTorchLog sharedLog] addSink:sink];
+  off_t written = 0;
+  // Another thread gives the log back.
+  for (int i = 0; i < 2000 && written == 0; ++i) {
+    (void)[[[ExecuTorchModule alloc] initWithFilePath:@"/no/such/file.pte"] load:NULL];
+    written = lseek(file, 0, SEEK_END);
+    usleep(5000);
+  }
+  dup2(terminal, STDERR_FILENO);
+  close(terminal);
+  close(file);
+  unlink(path.fileSystemRepresentation);
+  CHECK(written > 0, sink);
+}
+
 int main(int count, char **arguments) {
   @autoreleasepool {
     CHECK(count == 2, @"the folder of the corpus is the one argument");
@@ -247,6 +286,7 @@ int main(int count, char **arguments) {
     TestModules(corpus);
     TestListsAndCancellation([corpus stringByDeletingLastPathComponent]);
     TestLog();
+    TestSinkThatRemovesItself();
     if (et_has_llm()) {
       TestLanguageModels(corpus);
       TestMultimodalModels(corpus);
