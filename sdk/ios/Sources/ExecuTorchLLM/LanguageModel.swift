@@ -90,18 +90,14 @@ final class LanguageModel: @unchecked Sendable {
   }
 
   /// Adds a prompt and the answer to the conversation. The answer ends when `onText` returns false.
-  func generate(_ prompt: Prompt, _ config: LanguageModelConfig, onText: (String) -> Bool) throws {
+  func generate(_ prompt: [MultimodalInput], _ config: LanguageModelConfig, onText: (String) -> Bool) throws {
     let model = try loaded()
     try withTextReceiver(onText) { receive, context in
       try withExtendedLifetime((self, config)) {
-        switch prompt {
-        case .text(let text):
-          try check { et_llm_generate(model, text, config.pointer, receive, context, $0) }
-        case .inputs(let inputs):
-          try withParts(inputs) { parts in
-            try check {
-              et_llm_generate_inputs(model, parts.baseAddress, parts.count, config.pointer, receive, context, $0)
-            }
+        // A text goes with its size, because it may have a NUL inside.
+        try withParts(prompt) { parts in
+          try check {
+            et_llm_generate_inputs(model, parts.baseAddress, parts.count, config.pointer, receive, context, $0)
           }
         }
       }
@@ -109,7 +105,7 @@ final class LanguageModel: @unchecked Sendable {
   }
 
   /// The answer as a stream, which begins at once, and waits for the other streams of this model.
-  func stream(_ prompt: Prompt, _ config: Config) -> AsyncThrowingStream<String, Swift.Error> {
+  func stream(_ prompt: [MultimodalInput], _ config: Config) -> AsyncThrowingStream<String, Swift.Error> {
     let given = config.copy()
     given.isEchoEnabled = false
     let made = Swift.Result { try given.make() }
@@ -125,12 +121,6 @@ final class LanguageModel: @unchecked Sendable {
       try call { et_llm_prefill_inputs($0, parts.baseAddress, parts.count, $1) }
     }
   }
-}
-
-/// The input after which a model generates text.
-enum Prompt: Sendable {
-  case text(String)
-  case inputs([MultimodalInput])
 }
 
 /// An `et_llm_config`.

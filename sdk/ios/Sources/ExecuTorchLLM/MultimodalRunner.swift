@@ -34,7 +34,7 @@ public final class MultimodalRunner: Sendable {
     _ inputs: [MultimodalInput], _ config: Config = Config(), tokenCallback: ((String) -> Void)? = nil
   ) throws {
     let isWarming = config.isWarming
-    try model.generate(.inputs(inputs), config.make()) {
+    try model.generate(inputs, config.make()) {
       if !isWarming { tokenCallback?($0) }
       return true
     }
@@ -44,7 +44,7 @@ public final class MultimodalRunner: Sendable {
   public func stream(
     _ inputs: [MultimodalInput], _ config: Config = Config()
   ) -> AsyncThrowingStream<String, Swift.Error> {
-    model.stream(.inputs(inputs), config)
+    model.stream(inputs, config)
   }
 
   /// Adds parts of a prompt to the context without an answer.

@@ -41,7 +41,7 @@ public final class TextRunner: Sendable {
   ///   `invalidState` until ``reset()``.
   public func generate(_ prompt: String, _ config: Config = Config(), tokenCallback: ((String) -> Void)? = nil) throws {
     let isWarming = config.isWarming
-    try model.generate(.text(prompt), config.make()) {
+    try model.generate([MultimodalInput(prompt)], config.make()) {
       if !isWarming { tokenCallback?($0) }
       return true
     }
@@ -52,7 +52,7 @@ public final class TextRunner: Sendable {
   /// the loop is left, or its task cancelled.
   /// - Parameter config: its ``Config/isEchoEnabled`` is ignored.
   public func stream(_ prompt: String, _ config: Config = Config()) -> AsyncThrowingStream<String, Swift.Error> {
-    model.stream(.text(prompt), config)
+    model.stream([MultimodalInput(prompt)], config)
   }
 
   /// Adds text to the context without an answer. Then ``generate(_:_:tokenCallback:)`` with an empty prompt continues

@@ -33,12 +33,17 @@
                     config:(ExecuTorchLLMConfig *)config
              tokenCallback:(void (^)(NSString *))callback
                      error:(NSError **)error {
+  // With its size, because a prompt may have a NUL inside.
+  const et_llm_input part = {ET_LLM_INPUT_TEXT,
+                             {0, 0, 0},
+                             prompt.UTF8String,
+                             [prompt lengthOfBytesUsingEncoding:NSUTF8StringEncoding]};
   return [_model generateWithConfig:config
                       tokenCallback:callback
                               error:error
                            function:^(et_llm *llm, const et_llm_config *settings, et_llm_text text, void *context,
                                       et_error **failure) {
-                             return et_llm_generate(llm, prompt.UTF8String, settings, text, context, failure);
+                             return et_llm_generate_inputs(llm, &part, 1, settings, text, context, failure);
                            }];
 }
 

@@ -107,6 +107,8 @@ final class LLMTests: XCTestCase {
     echo.isEchoEnabled = true
     XCTAssertEqual(try answer(runner, prompt, echo), prompt + eager)
     runner.reset()
+    XCTAssertTrue(try answer(runner, "On\u{0}ce", echo).hasPrefix("On\u{0}ce"))
+    runner.reset()
     let short = Config {
       $0.temperature = 0
       $0.isEchoEnabled = false

@@ -113,6 +113,11 @@ void TestLanguageModels(NSString *corpus) {
   CHECK([Answer(runner, kPrompt, echo) isEqual:@"Once upon a timepDl*"], echo);
   CHECK(greedy.maximumNewTokens == 20 && !greedy.isEchoEnabled, greedy);
   [runner reset];
+  const unichar cut[] = {'O', 'n', 0, 'c', 'e'};
+  NSString *whole = [NSString stringWithCharacters:cut length:5];
+  NSString *answer = Answer(runner, whole, echo);
+  CHECK([answer hasPrefix:whole], answer);
+  [runner reset];
   echo.warming = YES;
   CHECK([Answer(runner, kPrompt, echo) isEqual:@""], echo);
 
