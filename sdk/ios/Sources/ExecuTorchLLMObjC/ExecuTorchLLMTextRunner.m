@@ -34,10 +34,8 @@
              tokenCallback:(void (^)(NSString *))callback
                      error:(NSError **)error {
   // With its size, because a prompt may have a NUL inside.
-  const et_llm_input part = {ET_LLM_INPUT_TEXT,
-                             {0, 0, 0},
-                             prompt.UTF8String,
-                             [prompt lengthOfBytesUsingEncoding:NSUTF8StringEncoding]};
+  const et_llm_input part = {
+      ET_LLM_INPUT_TEXT, {0, 0, 0}, prompt.UTF8String, [prompt lengthOfBytesUsingEncoding:NSUTF8StringEncoding]};
   return [_model generateWithConfig:config
                       tokenCallback:callback
                               error:error

@@ -52,8 +52,8 @@ static void Forward(et_log_level level, const char *file, size_t line, const cha
   @synchronized(self) {
     isWanted = _sinks.allObjects.count > 0;
   }
-  // The pointer stays valid, because the log object is never freed. The call is outside of that lock: it waits for lines
-  // that are being logged, and Forward takes the lock for each of them.
+  // The pointer stays valid, because the log object is never freed. The call is outside of that lock: it waits for
+  // lines that are being logged, and Forward takes the lock for each of them.
   et_set_log_sink(isWanted ? Forward : NULL, (__bridge void *)self, ET_LOG_LEVEL_DEBUG, NULL);
   [_installation unlock];
 }

@@ -290,9 +290,8 @@ static et_tensor *Wrap(const et_tensor *other, void *pointer) {
   }
   // Makes another tensor over the same memory. It keeps the first one, which may own the memory.
   et_tensor *made = NULL;
-  const et_status status =
-      et_tensor_wrap(et_tensor_dtype(current), sizes, rank, NULL, et_tensor_mutable_data(current),
-                     et_tensor_nbytes(current), NULL, NULL, &made, &failure);
+  const et_status status = et_tensor_wrap(et_tensor_dtype(current), sizes, rank, NULL, et_tensor_mutable_data(current),
+                                          et_tensor_nbytes(current), NULL, NULL, &made, &failure);
   if (!ExecuTorchCheck(status, failure, error)) {
     return NO;
   }
