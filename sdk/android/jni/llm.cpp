@@ -71,14 +71,18 @@ Config make_config(JNIEnv* env, jobjectArray names, jlongArray values, jdouble t
   return config;
 }
 
+/// A text with its size, because it may have a NUL inside. `text` must outlive the result.
+et_llm_input text_part(const std::string& text) {
+  return {ET_LLM_INPUT_TEXT, {}, text.data(), text.size()};
+}
+
 et_status generate_after_image(JNIEnv* env, et_llm* llm, jbyteArray image, jintArray sizes, const std::string& prompt,
                                const et_llm_config* config, TextReceiver* context, et_error** error) {
   const Elements<jbyteArray> pixels(env, image);
   if (pixels.data() == nullptr) {
     return ET_STATUS_MEMORY_ALLOCATION_FAILED;  // the exception of Java is thrown
   }
-  et_llm_input parts[] = {{ET_LLM_INPUT_IMAGE, {}, pixels.data(), pixels.nbytes()},
-                          {ET_LLM_INPUT_TEXT, {}, prompt.data(), prompt.size()}};
+  et_llm_input parts[] = {{ET_LLM_INPUT_IMAGE, {}, pixels.data(), pixels.nbytes()}, text_part(prompt)};
   env->GetIntArrayRegion(sizes, 0, 3, parts[0].sizes);
   return et_llm_generate_inputs(llm, parts, std::size(parts), config, receive_text, context, error);
 }
@@ -91,10 +95,11 @@ void generate(JNIEnv* env, jclass, jlong llm, jbyteArray image, jintArray sizes,
     return;
   }
   const std::string text = to_string(env, prompt);
+  const et_llm_input part = text_part(text);
   TextReceiver context{env, receiver};
   et_error* error = nullptr;
   const et_status status =
-      image == nullptr ? et_llm_generate(to_llm(llm), text.c_str(), config.get(), receive_text, &context, &error)
+      image == nullptr ? et_llm_generate_inputs(to_llm(llm), &part, 1, config.get(), receive_text, &context, &error)
                        : generate_after_image(env, to_llm(llm), image, sizes, text, config.get(), &context, &error);
   if (env->ExceptionCheck()) {
     et_error_free(error);  // the exception of Java is thrown, usually the callback's
@@ -104,8 +109,10 @@ void generate(JNIEnv* env, jclass, jlong llm, jbyteArray image, jintArray sizes,
 }
 
 void prefill(JNIEnv* env, jclass, jlong llm, jbyteArray prompt) {
+  const std::string text = to_string(env, prompt);
+  const et_llm_input part = text_part(text);
   et_error* error = nullptr;
-  throw_if(env, et_llm_prefill(to_llm(llm), to_string(env, prompt).c_str(), &error), error);
+  throw_if(env, et_llm_prefill_inputs(to_llm(llm), &part, 1, &error), error);
 }
 
 void add(JNIEnv* env, jlong llm, jint type, jintArray sizes, const void* data, size_t size) {

@@ -100,6 +100,7 @@ internal class LlmModuleTest {
     assertEquals(prompt + eager.take(4), text { model.generate(prompt, 20, it) })
     assertEquals(eager.take(4), text { model.generate(prompt, 20, it, false) })
     assertTrue(text { model.generate(prompt, it) }.startsWith(prompt + eager))
+    assertTrue(text { model.generate("On\u0000ce", it) }.startsWith("On\u0000ce"))
     assertTrue(text { model.generate(prompt, it, false) }.startsWith(eager))
     assertEquals(eager.take(4), text { model.generate(prompt, 20, it, false, 0f, 0, 0) })
     assertEquals(eager.take(4), text { model.generate(null, 0, 0, 0, prompt, 20, it, false) })

@@ -125,7 +125,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
         YuvFormat.NV12 -> if (isFull) ImagePixelFormat.NV12_FULL_RANGE else ImagePixelFormat.NV12
         YuvFormat.NV21 -> if (isFull) ImagePixelFormat.NV21_FULL_RANGE else ImagePixelFormat.NV21
       }
-    val chroma = complete(uvPlane, ((height + 1) / 2 - 1L) * uvStride + (width + 1L) / 2 * 2)
+    val chroma = complete(uvPlane, (height / 2 - 1L) * uvStride + width)
     return open().process(yPlane, width, height, yStride, pixels, of(orientation), chroma, uvStride, into)
   }
 
@@ -133,7 +133,7 @@ public class ImageProcessor(public val config: ImageProcessorConfig) : Closeable
 
   /** If a plane of [bytes] bytes lacks its last byte, returns a copy that has this byte; else returns the plane. */
   private fun complete(plane: ByteBuffer, bytes: Long): ByteBuffer {
-    if (bytes < 4 || plane.capacity().toLong() != bytes - 1) return plane
+    if (bytes < 4 || plane.capacity() != (bytes - 1).toInt()) return plane
     val source = plane.duplicate()
     source.clear()
     val whole = ByteBuffer.allocateDirect(bytes.toInt()).put(source)
