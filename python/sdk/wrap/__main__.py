@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     name = options.name or wrapper_name(file.name)
     output = options.output or file.with_name(name + LANGUAGES[options.language])
     try:
-        text = render(program, options.language, name, options.package or "model")
+        text = render(program, options.language, name, "model" if options.package is None else options.package)
     except ValueError as error:
         raise CommandError(str(error)) from error
     write_bytes(output, text.encode())
