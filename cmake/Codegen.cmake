@@ -247,7 +247,7 @@ function(gen_operators_lib)
   endif()
 endfunction()
 
-# gen_custom_ops_aot_lib([LIB_NAME] name KERNEL_SOURCES file ... [CUSTOM_OPS_YAML file ...] [DEPS library ...])
+# gen_custom_ops_aot_lib([LIB_NAME] name [KERNEL_SOURCES file ...] [CUSTOM_OPS_YAML file ...] [DEPS library ...])
 # Makes a shared library that torch.ops.load_library() takes: the out variants of a custom_ops.yaml (by default the one that
 # generate_bindings_for_kernels() got without LIB_NAME) as operators of PyTorch, with the same kernels. Sources may register
 # more with TORCH_LIBRARY_FRAGMENT, such as functional variants. Needs EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL.
@@ -257,8 +257,8 @@ function(gen_custom_ops_aot_lib)
     list(POP_FRONT GEN_UNPARSED_ARGUMENTS GEN_LIB_NAME)
   endif()
   executorch_check_parsed(gen_custom_ops_aot_lib "${GEN_UNPARSED_ARGUMENTS}")
-  if(NOT GEN_LIB_NAME OR NOT GEN_KERNEL_SOURCES)
-    message(FATAL_ERROR "gen_custom_ops_aot_lib() makes a library of kernels: give its name and KERNEL_SOURCES.")
+  if(NOT GEN_LIB_NAME OR NOT (GEN_KERNEL_SOURCES OR GEN_DEPS))
+    message(FATAL_ERROR "gen_custom_ops_aot_lib() makes a library of kernels: give its name, and KERNEL_SOURCES or DEPS.")
   endif()
   if(NOT TARGET extension_aten_util)
     message(FATAL_ERROR "gen_custom_ops_aot_lib() makes operators of PyTorch out of kernels and needs the library that translates "

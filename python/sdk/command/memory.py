@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 
 _PROC = Path("/proc/self")
@@ -11,15 +12,16 @@ _PROC = Path("/proc/self")
 
 def peak_memory() -> int | None:
     """The peak in bytes; None on a system that has neither /proc nor `getrusage`, such as Windows."""
-    status = _PROC / "status"
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
+    with contextlib.suppress(OSError):
+        for line in (_PROC / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
     try:
         import resource
     except ImportError:
         return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on Apple's systems
+    # Apple's systems count bytes, others KiB.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def reset_peak_memory() -> int | None:

@@ -299,6 +299,9 @@ def test_word_embeddings_that_cannot_be_tied() -> None:
     assert type(untied.lm_head.weight.data) is Tensor is type(before.lm_head.weight.data)  # nothing was quantised
     with pytest.raises(ValueError, match=r"expected the layers lm_head .*, found NoneType and NoneType"):
         quantize_model_(nn.Sequential(nn.Linear(64, 8)), "8w", qembedding_config="8w", tie_word_embeddings=True)
+    other = nn.Sequential(nn.Linear(64, 8))
+    quantize_model_(other, "8w", tie_word_embeddings=True)  # nothing would be tied
+    assert type(other[0].weight.data) is not Tensor
 
 
 def test_a_weight_that_the_model_does_not_have() -> None:

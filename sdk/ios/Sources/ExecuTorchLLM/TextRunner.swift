@@ -57,7 +57,7 @@ public final class TextRunner: Sendable {
 
   /// Adds text to the context without an answer. Then ``generate(_:_:tokenCallback:)`` with an empty prompt continues
   /// after it.
-  public func prefill(_ prompt: String) throws { try model.call { et_llm_prefill($0, prompt, $1) } }
+  public func prefill(_ prompt: String) throws { try model.prefill([MultimodalInput(prompt)]) }
 
   /// The prompt of a conversation, by the chat template in the program.
   /// - Parameter variables: a JSON object, `{"messages": [{"role": "user", "content": "Hi"}]}`.

@@ -36,14 +36,17 @@ static void Forward(et_log_level level, const char *file, size_t line, const cha
     sinks = log->_sinks.allObjects;
   }
   isInSink = YES;
-  for (id<ExecuTorchLogSink> sink in sinks) {
-    [sink logWithLevel:(ExecuTorchLogLevel)kLevels[level]
-             timestamp:[NSDate date].timeIntervalSince1970
-              filename:[NSString stringWithUTF8String:file] ?: @""
-                  line:line
-               message:[NSString stringWithUTF8String:message] ?: @""];
+  @try {
+    for (id<ExecuTorchLogSink> sink in sinks) {
+      [sink logWithLevel:(ExecuTorchLogLevel)kLevels[level]
+               timestamp:[NSDate date].timeIntervalSince1970
+                filename:[NSString stringWithUTF8String:file] ?: @""
+                    line:line
+                 message:[NSString stringWithUTF8String:message] ?: @""];
+    }
+  } @finally {
+    isInSink = NO;
   }
-  isInSink = NO;
 }
 
 - (void)matchRuntime {
@@ -75,10 +78,14 @@ static void Forward(et_log_level level, const char *file, size_t line, const cha
 }
 
 - (void)removeSink:(id<ExecuTorchLogSink>)sink {
+  BOOL isLast = NO;
   @synchronized(self) {
     [_sinks removeObject:sink];
+    isLast = _sinks.allObjects.count == 0;
   }
-  [self install];
+  if (isLast) {
+    [self install];  // only then, because it waits for running sinks
+  }
 }
 
 @end

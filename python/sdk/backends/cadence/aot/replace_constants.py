@@ -108,10 +108,10 @@ class ReplaceInfArgInFullWithValuePass(NodePass):
     targets: ClassVar[tuple[Any, ...]] = (_FULL,)
 
     def rewrite(self, node: Node) -> Node | None:
-        number = node.args[1]
-        if number not in (float("inf"), -float("inf")):
+        number, dtype = node.args[1], dtype_of(node)
+        if number not in (float("inf"), -float("inf")) or not dtype.is_floating_point:
             return None
-        most = torch.finfo(dtype_of(node)).max
+        most = torch.finfo(dtype).max
         return insert(node, _FULL, node.args[0], most if number > 0 else -most, **node.kwargs)
 
 

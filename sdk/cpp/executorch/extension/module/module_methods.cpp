@@ -89,16 +89,28 @@ Error put_output(Method& method, const EValue& output_value, size_t output_index
   return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
 }
 
-/// A method may return a tensor twice: both outputs then have the memory that was set last.
-Error check_all_put(const Method& method, const char* method_name, const std::vector<EValue>& output_values) {
+/// A method may return a tensor twice: both outputs are then in the memory that was set last.
+Error check_same_outputs(const Method& method, const char* method_name, const std::vector<EValue>& output_values) {
+  const auto memory = [&](size_t i) { return output_values[i].toTensor().const_data_ptr(); };
   for (size_t i = 0; i < output_values.size(); ++i) {
-    ET_CHECK_OR_RETURN_ERROR(
-        method.get_output(i).toTensor().const_data_ptr() == output_values[i].toTensor().const_data_ptr(),
-        InvalidArgument,
-        "output %zu of method '%s' is the same tensor as a later one: expected the same memory for both", i,
-        method_name);
+    for (size_t j = 0; j < i; ++j) {
+      ET_CHECK_OR_RETURN_ERROR(&method.get_output(i) != &method.get_output(j) || memory(i) == memory(j),
+                               InvalidArgument,
+                               "outputs %zu and %zu of method '%s' are the same tensor: expected the same memory for "
+                               "both",
+                               j, i, method_name);
+    }
   }
   return Error::Ok;
+}
+
+/// The memory of a tensor, also of one that has no elements now.
+void* memory_of(const executorch::aten::Tensor& tensor) {
+#ifdef USE_ATEN_LIB
+  return tensor.storage().mutable_data();
+#else
+  return tensor.mutable_data_ptr();
+#endif
 }
 
 }  // namespace
@@ -293,19 +305,17 @@ Error Module::set_outputs(const std::string& method_name, const std::vector<EVal
   for (size_t i = 0; i < count; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_output(method, method_name.c_str(), output_values[i], i));
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(check_same_outputs(method, method_name.c_str(), output_values));
   return internal::report_bad_alloc([&]() -> Error {
     std::vector<void*> before(count);
     for (size_t i = 0; i < count; ++i) {
-      before[i] = const_cast<void*>(method.get_output(i).toTensor().const_data_ptr());
+      before[i] = memory_of(method.get_output(i).toTensor());
     }
     Error error = Error::Ok;
     size_t done = 0;
     while (done < count && error == Error::Ok) {
       error = put_output(method, output_values[done], done);
       done += error == Error::Ok;
-    }
-    if (error == Error::Ok) {
-      error = check_all_put(method, method_name.c_str(), output_values);
     }
     // After an error, no output is in memory that the caller might free.
     for (size_t i = done; error != Error::Ok && i > 0; --i) {

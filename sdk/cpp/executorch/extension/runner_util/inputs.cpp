@@ -64,7 +64,7 @@ Error set_input_over(Method& method, const TensorInfo& info, Sizes sizes, size_t
 Error keep_value(Method& method, size_t index) {
   const runtime::EValue value = method.get_input(index);
   const Error error = method.set_input(value, index);
-  if (error == Error::Ok || !value.isNone()) {
+  if (error != Error::InvalidArgument || !value.isNone()) {
     return error;  // the runtime has logged the reason
   }
   ET_LOG(Info, "input %zu may be any number, and has none in the program: set it before the method runs", index);

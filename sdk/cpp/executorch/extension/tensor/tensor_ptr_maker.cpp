@@ -128,8 +128,10 @@ TensorPtr randint_strided(int64_t low, int64_t high, std::vector<SizesType> size
   if (!internal::switch_real_type(type, "random tensor", check)) {
     return nullptr;
   }
-  ET_CHECK_OR_RETURN_VALUE(fits, nullptr, "randint: a tensor of %s has no element %" PRId64, runtime::toString(type),
-                           end);
+  if (!fits) {
+    ET_LOG(Error, "randint: a tensor of %s has no element %" PRId64, runtime::toString(type), end);
+    return nullptr;
+  }
   std::uniform_int_distribution<int64_t> uniform(low, high - 1);
   return random_strided(std::move(sizes), std::move(strides), type, dynamism,
                         [&](auto /*tag*/) { return uniform(random_engine()); });

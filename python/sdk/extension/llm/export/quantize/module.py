@@ -32,23 +32,29 @@ def quantize_model_(
     Scales are chosen by half-quadratic optimisation. `tie_word_embeddings`: if both have the same kind and group size,
     `lm_head` of a model of transformers gets the weight of `model.embed_tokens`; otherwise each gets its own.
     `skip_incompatible_shapes`: layers whose rows are not whole groups stay unchanged; otherwise the first such layer
-    raises RuntimeError. Raises ValueError for unknown kinds, and for `tie_word_embeddings` without these two layers or
-    with different weights in them; NotImplementedError for kinds whose kernels are not here.
+    raises RuntimeError. Raises ValueError for unknown kinds, and for layers to tie that the model lacks or that have
+    different weights; NotImplementedError for kinds whose kernels are not here.
     """
-    tied = _tied(module) if tie_word_embeddings else None
-    embedding_how = linear_how = None
     if qlinear_packing_format is not None:
         raise NotImplementedError(f"qlinear_packing_format={qlinear_packing_format!r}: packed weights are for CUDA")
+    of_embedding = of_linear = None
     if qembedding_config is not None:
-        how, group = _config("qembedding_config", qembedding_config, qembedding_group_size, ("4w", "8w"))
-        _quantize(module, how, _fits(nn.Embedding, qembedding_config, group, skip_incompatible_shapes))
-        embedding_how = qembedding_config, group
+        of_embedding = _config("qembedding_config", qembedding_config, qembedding_group_size, ("4w", "8w"))
     if qlinear_config is not None:
         kinds = ("4w", "8w", "8da4w", "8da8w")
-        how, group = _config("qlinear_config", qlinear_config, qlinear_group_size, kinds)
-        _quantize(module, how, _fits(nn.Linear, qlinear_config, group, skip_incompatible_shapes))
-        linear_how = qlinear_config, group
-    if tied is not None and linear_how is not None and linear_how == embedding_how:
+        of_linear = _config("qlinear_config", qlinear_config, qlinear_group_size, kinds)
+    tied = None
+    if tie_word_embeddings and of_embedding and of_linear:
+        is_alike = qembedding_config == qlinear_config and of_embedding[1] == of_linear[1]
+        tied = _tied(module) if is_alike else None
+    for kind, config, found in (
+        (nn.Embedding, qembedding_config, of_embedding),
+        (nn.Linear, qlinear_config, of_linear),
+    ):
+        if config is not None and found is not None:
+            how, group = found
+            _quantize(module, how, _fits(kind, config, group, skip_incompatible_shapes))
+    if tied is not None:
         head, embedding = tied
         head.weight = embedding.weight
 
