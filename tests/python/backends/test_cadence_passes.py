@@ -157,3 +157,17 @@ def test_bound_arguments() -> None:
     simplify_ops.BindOptionalArgsPass()(graph)
     (node,) = graph.graph.find_nodes(op="call_function", target=aten.slice_copy.Tensor)
     assert len(node.args) == 5 and node.args[1:] == (1, None, None, 1)
+
+
+def test_infinities_of_other_dtypes_than_floats_stay() -> None:
+    """An infinite constant of bools is true."""
+    x = torch.tensor([True, False])
+    module = graph(
+        [x],
+        lambda b, x: b.call_operator(
+            aten.logical_and.default,
+            (x[0], b.call_operator(aten.full.default, ([2], float("inf")), {"dtype": torch.bool})),
+        ),
+    )
+    found = replace_ops.ReplaceInfArgInFullWithValuePass()(module).graph_module
+    torch.testing.assert_close(found(x)[0], x)
