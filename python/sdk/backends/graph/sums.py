@@ -28,6 +28,8 @@ def sum_of(node: Any) -> Sum | None:
         return None
     sign, is_reversed = signs
     given = arguments_of(node)
+    if isinstance(given["alpha"], Node):
+        return None  # a number that is known when the program runs only
     first, second = (given[operand] for operand in (("other", "self") if is_reversed else ("self", "other")))
     return Sum(first, second, sign * given["alpha"])
 

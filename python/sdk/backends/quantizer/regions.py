@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.utils._pytree import tree_map_only
 
-from sdk.backends.quantizer.aliases import written_operands
+from sdk.backends.quantizer.aliases import is_view, written_operands
 
 _REGION = torch.ops.higher_order.wrap_with_set_grad_enabled
 _DETACH = torch.ops.aten.detach.default
@@ -20,20 +21,59 @@ WITHOUT_GRADIENT = "sdk_without_gradient"
 """The key in Node.meta of writes that were in such a block."""
 
 
-def inline_regions_that_write(model: GraphModule) -> None:
-    """Replaces blocks that write in place by their nodes. Their results have no gradients, as in the block."""
-    pending = True
+def inline_regions_that_write(model: GraphModule) -> bool:
+    """Replaces blocks that write in place by their nodes. Their results have no gradients, as in the block. Blocks that
+    write to a parameter, or to a result with gradients, stay: these gradients would be lost. Returns whether there were
+    any others."""
+    pending, found = True, False
     while pending:  # blocks may be nested
         pending = False
         for node in list(model.graph.nodes):
-            if node.target is _REGION and _writes(model.get_submodule(node.args[1].target)):
+            if (
+                node.target is _REGION
+                and _writes(model.get_submodule(node.args[1].target))
+                and not _trains(model, node)
+            ):
                 _inline(model, node)
-                pending = True
+                pending = found = True
+    return found
 
 
 def _writes(region: Any) -> bool:
     inner = [region.get_submodule(node.args[1].target) for node in region.graph.nodes if node.target is _REGION]
     return any(any(True for _ in written_operands(node)) for node in region.graph.nodes) or any(map(_writes, inner))
+
+
+def _trains(model: GraphModule, node: Node) -> bool:
+    """Whether a block writes to a parameter, or to a result with gradients. Those gradients stay as they are in the
+    block, whatever it writes; no other operator changes a value and not its gradient."""
+    region = model.get_submodule(node.args[1].target)
+    given = dict(zip(region.graph.find_nodes(op="placeholder"), node.args[2:], strict=True))
+    written = [each for inner in region.graph.nodes for each in written_operands(inner)]
+    return any(_has_gradient(model, given[root]) for root in map(_base, written) if root in given)
+
+
+def _base(node: Any) -> Any:
+    """The tensor that a view, or the result of a write, shares memory with."""
+    while isinstance(node, Node) and (is_view(node) or node.target is operator.getitem or any(written_operands(node))):
+        node = node.args[0]
+    return node
+
+
+def _has_gradient(model: GraphModule, node: Node) -> bool:
+    pending, seen = [node], set[Node]()
+    while pending:
+        each = pending.pop()
+        found = each.meta.get("val")
+        if each in seen or (isinstance(found, torch.Tensor) and not found.is_floating_point()):
+            continue
+        seen.add(each)
+        if each.op == "get_attr":
+            attribute = functools.reduce(getattr, str(each.target).split("."), model)
+            if isinstance(attribute, torch.nn.Parameter):
+                return True
+        pending.extend(each.all_input_nodes)
+    return False
 
 
 def _inline(model: GraphModule, node: Node) -> None:

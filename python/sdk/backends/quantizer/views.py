@@ -56,6 +56,8 @@ def written_back(view: Node) -> Back | None:
     if view.target is _aten.slice.Tensor:
         part = (given["dim"], given["start"], given["end"], given["step"])
         return lambda call, whole, new: call(_aten.slice_scatter.default, whole, new, *part)
+    if view.target is _aten.narrow.default:
+        return _part(given, source.shape[given["dim"]])
     if view.target is _aten.diagonal.default:
         dims = (given["offset"], given["dim1"], given["dim2"])
         return lambda call, whole, new: call(_aten.diagonal_scatter.default, whole, new, *dims)
@@ -63,6 +65,8 @@ def written_back(view: Node) -> Back | None:
         return lambda call, whole, new: new
     if view.target in _RESHAPES and all(isinstance(size, int) for size in source.shape):
         return lambda call, whole, new: call(_aten.reshape.default, new, list(source.shape))
+    if view.target in _RESHAPES:
+        return lambda call, whole, new: call(_aten.reshape_as.default, new, whole)
     order = _order(view, given, source.dim())
     if order is not None:
         inverse = [order.index(dim) for dim in range(len(order))]
@@ -77,14 +81,26 @@ def _arguments(view: Node) -> dict[str, Any]:
     return {**given, **view.kwargs}
 
 
+def _part(given: dict[str, Any], size: Any) -> Back | None:
+    """The inverse of `narrow`, of known numbers."""
+    start, length = given["start"], given["length"]
+    if not all(isinstance(number, int) for number in (start, length, size)):
+        return None
+    start += size if start < 0 else 0
+    part = (given["dim"], start, start + length)
+    return lambda call, whole, new: call(_aten.slice_scatter.default, whole, new, *part)
+
+
 def _one(dim: int, index: Any, source: torch.Tensor) -> Back:
     if isinstance(index, Node):
         return lambda call, whole, new: call(_aten.select_scatter.default, whole, new, dim, index)
-    at = index % source.shape[dim]
+    size = source.shape[dim]
+    at = index % size if isinstance(size, int) else index
+    end = None if at == -1 else at + 1
 
     def write(call: Call, whole: Node, new: Node) -> Node:
         # More backends have slices than have single indices.
-        return call(_aten.slice_scatter.default, whole, call(_aten.unsqueeze.default, new, dim), dim, at, at + 1)
+        return call(_aten.slice_scatter.default, whole, call(_aten.unsqueeze.default, new, dim), dim, at, end)
 
     return write
 
@@ -94,6 +110,9 @@ def _order(view: Node, given: dict[str, Any], rank: int) -> list[int] | None:
     order = list(range(rank))
     if view.target is _aten.permute.default:
         return [dim % rank for dim in given["dims"]]
+    if view.target in (_aten.movedim.int, _aten.movedim.intlist):
+        sizes = torch.empty(tuple(range(rank)), device="meta").movedim(given["source"], given["destination"]).shape
+        return list(sizes)
     if view.target is _aten.t.default or view.target is _aten.numpy_T.default:
         return order[::-1]
     if view.target is _aten.mT.default:

@@ -8,6 +8,7 @@ and inputs get their new values by one `copy_` at the end of the graph.
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -27,14 +28,31 @@ _aten = torch.ops.aten
 def replace_writes(model: GraphModule) -> None:
     """Replaces the writes to tensors that are also read elsewhere, to buffers and to inputs. A write that only the next
     operator reads stays, and so do writes that have no other form, such as those of custom operators."""
-    inline_regions_that_write(model)
+    is_changed = inline_regions_that_write(model)
     aliases = _Aliases(model.graph)
     if _divide(aliases):
-        aliases = _Aliases(model.graph)
-    chosen = {root for root in aliases.writes if aliases.needs_values(root)}
+        aliases, is_changed = _Aliases(model.graph), True
+    shared = _parts_of_one_memory(model)
+    chosen = [root for root in aliases.writes if root.target not in shared and aliases.needs_values(root)]
     if chosen:
         _Values(model.graph, aliases, chosen).replace()
+    if chosen or is_changed:
         model.recompile()
+
+
+def _parts_of_one_memory(model: GraphModule) -> set[Any]:
+    """The names of attributes that share memory with another tensor: a write to one of them changes the other one."""
+    owners: dict[int, list[tuple[Any, Tensor]]] = {}
+    for target in {node.target: None for node in model.graph.find_nodes(op="get_attr")}:
+        tensor = functools.reduce(getattr, str(target).split("."), model)
+        if isinstance(tensor, Tensor) and type(tensor) in (Tensor, torch.nn.Parameter) and tensor.numel():
+            owners.setdefault(tensor.untyped_storage().data_ptr(), []).append((target, tensor))
+    return {
+        target
+        for sharing in owners.values()
+        for target, tensor in sharing
+        if any(other is not tensor for _, other in sharing)
+    }
 
 
 def _divide(aliases: _Aliases) -> bool:
@@ -66,7 +84,7 @@ class _Aliases:
     def __init__(self, graph: torch.fx.Graph) -> None:
         self.sources: dict[Node, Node] = {}
         self.writes: dict[Node, list[Node]] = {}
-        writing = [node for node in graph.nodes if any(isinstance(each, Node) for each in written_operands(node))]
+        writing = [node for node in graph.nodes if _writes_values(node)]
         if not writing:
             return
         attributes: dict[Any, Node] = {}
@@ -119,6 +137,11 @@ class _Aliases:
         return node.op == "get_attr" or (not _is_item(node) and bool(node.target._schema.is_mutable))
 
 
+def _writes_values(node: Node) -> bool:
+    # detach_, with which export marks constants, changes no value.
+    return node.target is not _aten.detach_.default and any(isinstance(each, Node) for each in written_operands(node))
+
+
 def _is_item(node: Node) -> bool:
     return node.target is operator.getitem
 
@@ -151,7 +174,7 @@ def _result(target: Any, args: Any, kwargs: Any) -> Any:
 class _Values:
     """Replaces, in the order of a graph, every read of the chosen tensors by a read of their values at that point."""
 
-    def __init__(self, graph: torch.fx.Graph, aliases: _Aliases, chosen: set[Node]) -> None:
+    def __init__(self, graph: torch.fx.Graph, aliases: _Aliases, chosen: list[Node]) -> None:
         self._graph = graph
         self._aliases = aliases
         self._writes: dict[Node, list[Node]] = {root: [] for root in chosen}  # those that were replaced
@@ -180,7 +203,9 @@ class _Values:
             return value
         source = self._value(self._aliases.sources[node])
         same = self._aliases.is_same(node)
-        value = source if same else self._call(node.target, (source, *node.args[1:]), node, node.kwargs)
+        # The strides of a value may differ from those of the tensor.
+        target = _aten.reshape.default if node.target is _aten.view.default else node.target
+        value = source if same else self._call(target, (source, *node.args[1:]), node, node.kwargs)
         self._known[node] = (writes, value)
         return value
 
@@ -229,9 +254,17 @@ class _Values:
     def _store(self) -> None:
         """Writes the last values of buffers and inputs to them."""
         stored = [root for root, writes in self._writes.items() if root.op != "call_function" and writes]
-        values = {root: self._value(root) for root in stored}
-        for root, value in values.items():
-            if self._aliases.root(value) in stored:  # as it was before the other one is overwritten
-                values[root] = self._call(_aten.clone.default, (value,), self._writes[root][-1])
+        copies: dict[Node, Node] = {}
+
+        def kept(value: Node) -> Node:
+            """A value, or a copy of it if it shares memory with a tensor that is overwritten below."""
+            held = value.meta.get("val")
+            if value not in copies and isinstance(held, Tensor):
+                shares = any(torch._C._is_alias_of(held, root.meta["val"]) for root in stored)
+                copies[value] = self._call(_aten.clone.default, (value,), value) if shares else value
+            return copies.get(value, value)
+
+        values = {root: kept(self._value(root)) for root in stored}
+        self._place.args = map_arg(self._place.args, kept)
         for root, value in values.items():
             self._call(_aten.copy_.default, (root, value), self._writes[root][-1])
