@@ -74,4 +74,4 @@ def test_code_is_generated_when_it_may_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", ["", "my_ops", "KERNEL_SOURCES kernels.cpp"])
 def test_a_library_without_name_or_kernels_is_refused(tmp_path: Path, arguments: str) -> None:
     done = configured(tmp_path, f"{arguments} CUSTOM_OPS_YAML custom_ops.yaml")
-    assert done.returncode != 0 and "give its name and KERNEL_SOURCES" in " ".join(done.stderr.split())
+    assert done.returncode != 0 and "give its name, and KERNEL_SOURCES or DEPS" in " ".join(done.stderr.split())
